@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The two commands to know: `make demo` and `make test`. Both do all set-up first, once.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+MLCB := $(VENV)/bin/mlcb
+NATIVE := $(shell find native -type f 2>/dev/null) CMakeLists.txt pyproject.toml
+export OMP_NUM_THREADS ?= 1
+export RAY_AUTH_MODE ?= disabled
+
+.PHONY: demo test test-native check check-slow lint bench setup clean
+demo: setup
+	$(PY) -m examples.demo
+
+setup: $(VENV)/.built
+
+$(VENV)/.system: scripts/setup-system.sh
+	bash scripts/setup-system.sh
+	mkdir -p $(VENV)
+	touch $@
+
+$(VENV)/.python: $(VENV)/.system scripts/setup-python.sh pyproject.toml constraints.txt
+	bash scripts/setup-python.sh $(VENV)
+	touch $@
+
+$(VENV)/.built: $(VENV)/.python $(NATIVE)
+	@echo "setup: building the native half (a few minutes)"
+	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	touch $@
+
+test: setup test-native
+	$(PY) -m pytest -q -m "not slow"
+
+test-native: setup
+	cmake -G Ninja -S . -B build/tests -DMLCB_TESTS=ON -DPython_EXECUTABLE=$(abspath $(PY)) > build/tests-configure.log
+	cmake --build build/tests
+	ctest --test-dir build/tests --output-on-failure
+
+lint: setup
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+check: lint test
+
+check-slow: setup
+	$(PY) -m pytest -q -m slow
+
+bench: setup
+	$(PY) -m benchmarks
+
+clean:
+	rm -rf build $(VENV) .deps

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Machine learning for compilers: the optimizations of an unmodified LLVM 22 as Gymnasium environments."""
+
+import gymnasium
+
+__version__ = "0.1.0"
+
+gymnasium.register(
+    id="PosetRL-v0",
+    entry_point="mlcb_gym.envs.posetrl:PosetRLEnv",
+    vector_entry_point="mlcb_gym.envs.posetrl:PosetRLVectorEnv",
+)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Raw observation to normalised features, inside the network, so that an exported policy takes what the compiler sends.
+
+Modules differ in size by orders of magnitude. Every count is therefore seen twice: its logarithm says how large the module is,
+its ratio to the number of instructions says what the module is like. What remains is standardised with fixed statistics,
+measured once at the start of training and stored in the module's buffers.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+CLIP = 8.0
+"""Standardised features are cut here: a module far outside the training programs must not saturate the network."""
+
+MIN_DEVIATION = 1e-3
+"""A feature that hardly varies in training carries no more weight than this allows."""
+
+
+class Features(nn.Module):
+    """What a network sees of an observation, ``[batch, width]`` float32.
+
+    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``. Any other
+    is taken as ``asinh`` of its elements, so that a new task learns before it has features of its own.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, observation_space: spaces.Dict, *, actions: int) -> None:
+        super().__init__()
+        self.actions = actions
+        self.inputs = tuple(name for name, space in observation_space.spaces.items() if not isinstance(space, spaces.MultiBinary))
+        sample = {name: torch.zeros((1, *(observation_space[name].shape or ()))) for name in self.inputs}
+        self.categorical_width = self._categorical(sample).shape[1]
+        width = self._continuous(sample).shape[1]
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("deviation", torch.ones(width))
+        self.width = width + self.categorical_width
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        standardised = (self._continuous(observation) - self.mean) / self.deviation
+        return torch.cat([standardised.clamp(-CLIP, CLIP), self._categorical(observation)], dim=1)
+
+    @torch.no_grad()
+    def standardise(self, observation: Mapping[str, Tensor]) -> None:
+        """Fixes the statistics to those of a batch of observations."""
+        continuous = self._continuous(observation)
+        self.mean.copy_(continuous.mean(dim=0))
+        self.deviation.copy_(continuous.std(dim=0).clamp_min(MIN_DEVIATION))
+
+    def _continuous(self, observation: Mapping[str, Tensor]) -> Tensor:
+        instructions = observation.get("instructions")
+        total = None if instructions is None else instructions[:, :1].float().clamp_min(1.0)
+        parts = [self._scaled(name, observation[name].float(), total) for name in self.inputs if name != "last_actions"]
+        return torch.cat(parts, dim=1)
+
+    @staticmethod
+    def _scaled(name: str, value: Tensor, total: Tensor | None) -> Tensor:
+        value = value.flatten(1) if value.dim() > 1 else value.unsqueeze(1)
+        if name == "progress":
+            return value
+        if name == "instructions":
+            logs = value.clamp_min(1.0).log()
+            return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
+        if total is None or name not in ("embedding", "opcodes", "properties"):
+            return torch.asinh(value)
+        return torch.cat([torch.asinh(value), value / total], dim=1)
+
+    def _categorical(self, observation: Mapping[str, Tensor]) -> Tensor:
+        if "last_actions" not in self.inputs:
+            return torch.zeros((next(iter(observation.values())).shape[0], 0))
+        taken = observation["last_actions"].long()
+        known = torch.arange(self.actions, device=taken.device)
+        return (taken.unsqueeze(-1) == known).float().flatten(1)

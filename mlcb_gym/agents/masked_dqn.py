@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Q-values under an action mask, for double DQN."""
+
+from typing import Any
+
+import torch
+from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
+from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
+from ray.rllib.core.columns import Columns
+from ray.rllib.utils.schedules.scheduler import Scheduler
+from torch import Tensor, nn
+
+from mlcb_gym.agents.network import MASK, LogitsNetwork, NetworkConfig
+
+
+class MaskedDqn(DefaultDQNTorchRLModule):
+    """Illegal actions have a value of minus infinity, which RLlib's loss reads as "not in the maximum"."""
+
+    def setup(self) -> None:
+        self.uses_dueling = False
+        self.uses_double_q = self.model_config["double_q"]
+        self.num_atoms = 1
+        self.epsilon_schedule = Scheduler(fixed_value_or_schedule=self.model_config["epsilon"], framework=self.framework)
+        config = NetworkConfig(**self.model_config["network"])
+        self.encoder = LogitsNetwork(self.observation_space, self.action_space, config)
+        self.af = nn.Identity()
+
+    @property
+    def network(self) -> LogitsNetwork:
+        """What is exported; RLlib's target network copies it under the name that RLlib expects."""
+        return self.encoder
+
+    def _qf_forward_helper(self, batch: dict[str, Any], encoder: nn.Module, head: nn.Module) -> dict[str, Tensor]:
+        observation = batch[Columns.OBS]
+        values = head(encoder(observation))
+        return {QF_PREDS: torch.where(observation[MASK] > 0, values, -torch.inf)}
+
+    def _forward_exploration(self, batch: dict[str, Any], t: int) -> dict[str, Tensor]:
+        """Epsilon-greedy over the mask. RLlib's own explores where values differ from 0, and fails on an empty mask."""
+        greedy = self.compute_q_values(batch)[QF_PREDS].argmax(dim=-1)
+        mask = batch[Columns.OBS][MASK].float()
+        mask = torch.where(mask.sum(dim=-1, keepdim=True) > 0, mask, torch.ones_like(mask))
+        self.epsilon_schedule.update(t)
+        explores = torch.rand(greedy.shape) < self.epsilon_schedule.get_current_value()
+        return {Columns.ACTIONS: torch.where(explores, torch.multinomial(mask, 1).squeeze(-1), greedy)}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Policy and value under an action mask, for the policy gradient algorithms (PPO, IMPALA)."""
+
+from typing import Any
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+from ray.rllib.utils.torch_utils import FLOAT_MIN
+from torch import Tensor
+
+from mlcb_gym.agents.network import MASK, LogitsNetwork, Mlp, NetworkConfig
+
+
+class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
+    """Separate trunks for policy and value over the same features: the value's larger loss does not bend the policy's trunk.
+
+    Illegal actions get a logit of ``FLOAT_MIN``, not minus infinity: the observation after an episode's end may allow nothing.
+    """
+
+    def setup(self) -> None:
+        config = NetworkConfig(**self.model_config["network"])
+        self.network = LogitsNetwork(self.observation_space, self.action_space, config)
+        self.value = Mlp(self.network.features.width, 1, config)
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        observation = batch[Columns.OBS]
+        features = self.network.features(observation)
+        logits = self.network.head(features)
+        masked = torch.where(observation[MASK] > 0, logits, FLOAT_MIN)
+        return {Columns.ACTION_DIST_INPUTS: masked, Columns.EMBEDDINGS: features}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
+        features = self.network.features(batch[Columns.OBS]) if embeddings is None else embeddings
+        values: Tensor = self.value(features)
+        return values.squeeze(-1)

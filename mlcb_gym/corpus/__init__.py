@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs: what can be named, where each comes from, and how the splits are made."""
+
+from mlcb_gym.corpus.programs import Program, resolve
+
+__all__ = ["Program", "resolve"]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a source file to bitcode as an honest -Oz sees it, kept in a content-addressed cache."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from mlcb_gym.errors import ProgramError
+from mlcb_gym.toolchain import tool
+
+#: Unoptimised, but as -Oz starts: functions carry ``minsize``; without that any pass order "beats" -Oz by 10 %.
+UNOPTIMIZED = ("-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", "-g0", "-fno-ident", "-w")
+
+SOURCES = {".c": "clang", ".cpp": "clang++", ".cc": "clang++", ".cxx": "clang++"}
+SUFFIXES = (".bc", ".ll", *SOURCES)
+
+_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+
+
+def bitcode(path: Path) -> Path:
+    """The bitcode of one file: itself, or what it was compiled or assembled to."""
+    if not path.is_file():
+        raise ProgramError(f"{path}: no such file")
+    if path.suffix == ".bc":
+        return _checked(path)
+    if path.suffix == ".ll":
+        return _cached(path, path.read_bytes(), (str(tool("llvm-as")), path.name))
+    if path.suffix in SOURCES:
+        return _compiled(path)
+    raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
+
+
+def run(command: Sequence[str], *, subject: str, folder: Path) -> bytes:
+    """Run a tool in ``folder``; a failure is one line that names ``subject``."""
+    # C.UTF-8: the first error must read the same everywhere.
+    done = subprocess.run(command, check=False, cwd=folder, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    if done.returncode:
+        raise ProgramError(f"{subject}: {_first_error(done.stderr) or f'{Path(command[0]).name} ended with {done.returncode}'}")
+    return done.stdout
+
+
+def _checked(path: Path) -> Path:
+    with path.open("rb") as file:
+        if file.read(4) not in _MAGIC:
+            raise ProgramError(f"{path}: not LLVM bitcode")
+    return path
+
+
+def _compiled(path: Path) -> Path:
+    # Clang runs beside the file and sees its bare name, so that neither the bitcode nor its digest knows the machine's paths.
+    command = (str(tool(SOURCES[path.suffix])), *UNOPTIMIZED, path.name)
+    preprocessed = run((command[0], "-E", "-Oz", "-w", path.name), subject=str(path), folder=path.parent)
+    return _cached(path, preprocessed, command)
+
+
+def _cached(path: Path, content: bytes, command: Sequence[str]) -> Path:
+    key = sha256("\0".join(command).encode() + b"\0" + content).hexdigest()
+    cached = user_cache_path("mlcb_gym") / "bitcode" / key[:2] / f"{key}.bc"
+    if not cached.exists():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        # Renamed when complete: several processes may compile the same file at once.
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            unfinished = Path(folder) / cached.name
+            run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent)
+            unfinished.replace(cached)
+    return cached
+
+
+def _first_error(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").splitlines()
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "").strip()

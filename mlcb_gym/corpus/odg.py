@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``mlcb actions odg``: the sub-sequences of LLVM's own -Oz, by the Oz dependence graph of POSET-RL (ISPASS 2022)."""
+
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcb_gym.toolchain import tool
+
+app = typer.Typer(help="Action lists of phase ordering.", no_args_is_help=True)
+
+#: Not optimizations: analyses, checks, remarks, and lowering of what a C or C++ module at -Oz does not hold.
+_IDLE = ("require", "invalidate", "verify", "annotation", "coro-", "memprof-", "ee-instrument", "transform-warning", "cg-profile", "alloc-token")
+
+_ADAPTORS = {"cgscc": "cgscc({})", "function": "function({})", "loop": "function(loop({}))", "loop-mssa": "function(loop-mssa({}))"}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of a pipeline: its text with parameters, and the innermost adaptor it runs in ("" for a module pass)."""
+
+    text: str
+    adaptor: str
+
+    @property
+    def name(self) -> str:
+        """The pass, whatever its parameters."""
+        return self.text.split("<")[0]
+
+
+@app.callback()
+def _group() -> None:
+    """Action lists of phase ordering."""
+
+
+@app.command()
+def odg(
+    critical: Annotated[int, typer.Option("-k", help="Neighbours from which on a pass is critical.")] = 6,
+    pipeline: Annotated[str, typer.Option(help="The pipeline to cut up.")] = "default<Oz>",
+    output: Annotated[Path | None, typer.Option("-o", help="The file to write; standard output if none.")] = None,
+) -> None:
+    """Print the Oz dependence graph's sub-sequences, one action a line."""
+    lines = [f"# The Oz dependence graph of LLVM 22's {pipeline}, critical from {critical} neighbours on: mlcb actions odg -k {critical}"]
+    text = "\n".join((*lines, *subsequences(passes(expand(pipeline)), critical), "stop")) + "\n"
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text)
+
+
+def expand(pipeline: str) -> str:
+    """What LLVM makes of a pipeline's name: the text of all its passes."""
+    command = (tool("opt"), f"-passes={pipeline}", "-print-pipeline-passes", "-disable-output", "-")
+    return subprocess.run(command, input="", capture_output=True, text=True, check=True).stdout.strip()
+
+
+def passes(pipeline: str, adaptor: str = "") -> Iterator[Pass]:
+    """The passes of a pipeline text in order, adaptors opened up."""
+    for element in _split(pipeline):
+        name, inner = _opened(element)
+        if inner is None:
+            if not name.startswith(_IDLE):
+                yield Pass(name, adaptor)
+        else:
+            outer = name.split("<")[0]
+            # devirt<4>(...) repeats what is in it; in pieces that is up to the policy.
+            yield from passes(inner, adaptor if outer == "devirt" else outer)
+
+
+def subsequences(sequence: Iterator[Pass], critical: int) -> list[str]:
+    """The distinct walks that the pipeline takes from one critical pass up to, not including, the next, as pipeline texts.
+
+    A pass is critical when it has at least ``critical`` neighbours in the graph whose edges join consecutive passes.
+    """
+    ordered = list(sequence)
+    neighbours: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for before, after in pairwise(ordered):
+        neighbours[before.name].add(("after", after.name))
+        neighbours[after.name].add(("before", before.name))
+    walks: list[list[Pass]] = [[]]
+    for one in ordered:
+        if len(neighbours[one.name]) >= critical:
+            walks.append([])
+        walks[-1].append(one)
+    return list(dict.fromkeys(pipeline_text(walk) for walk in walks if walk))
+
+
+def pipeline_text(sequence: Sequence[Pass]) -> str:
+    """The pipeline that runs these passes, neighbours of one kind under one adaptor."""
+    groups = groupby(sequence, key=lambda one: one.adaptor)
+    return ",".join(_ADAPTORS.get(adaptor, "{}").format(",".join(one.text for one in group)) for adaptor, group in groups)
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, start = 0, 0
+    for position, character in enumerate(text):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            yield text[start:position]
+            start = position + 1
+    yield text[start:]
+
+
+def _opened(element: str) -> tuple[str, str | None]:
+    """``"function<eager-inv>(a,b)"`` as ``("function<eager-inv>", "a,b")``; a plain pass has no inside."""
+    head, bracket, inner = element.partition("(")
+    return (head, inner[:-1]) if bracket else (element, None)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pinned source archives of the corpus: which there are, and how one is fetched with the user's own pip or apt."""
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from shutil import copyfile
+
+import tomllib
+from platformdirs import user_cache_path
+
+from mlcb_gym.errors import ProgramError
+
+_DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One project of ``sources.toml``: its archive, pinned by digest, and what its modules need to compile."""
+
+    name: str
+    split: str
+    origin: str  # "debian" or "pypi"
+    version: str
+    sha256: str
+    #: Folder of the archive that is compiled.
+    root: str = "."
+    flags: tuple[str, ...] = ()
+    #: Folders to search for headers; None means every folder that holds one.
+    include: tuple[str, ...] | None = None
+    #: What `fnmatch` patterns leave out, beside tests and other systems' ports.
+    skip: tuple[str, ...] = ()
+    #: Files to write, as a configure script would.
+    headers: dict[str, str] = field(default_factory=dict)
+    #: Files to copy first: target (a folder if it ends in "/") to glob.
+    copies: dict[str, str] = field(default_factory=dict)
+
+
+def sources(corpus: str) -> tuple[Source, ...]:
+    """The projects that a corpus is built from."""
+    table = tomllib.loads(files("mlcb_gym.corpus").joinpath("sources.toml").read_text())[corpus]
+    return tuple(_source(name, entry) for name, entry in table.items())
+
+
+@contextmanager
+def unpacked(source: Source) -> Iterator[Path]:
+    """The source tree of a project, fetched where needed, for as long as the context lasts."""
+    archive = fetch(source)
+    with tempfile.TemporaryDirectory(prefix="mlcb-corpus-") as folder:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+        (top,) = Path(folder).iterdir()
+        tree = top / source.root
+        _configure(source, tree)
+        yield tree
+
+
+def fetch(source: Source) -> Path:
+    """The archive of a project, from the cache or the network; its digest is checked."""
+    cached = user_cache_path("mlcb_gym") / "sources" / f"{source.name}-{source.version}-{source.sha256[:16]}.tar"
+    if not cached.exists():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            archive = (_from_pypi if source.origin == "pypi" else _from_debian)(source, Path(folder))
+            digest = sha256(archive.read_bytes()).hexdigest()
+            if digest != source.sha256:
+                raise ProgramError(f"{source.name}: {archive.name} has digest {digest}, expected {source.sha256}")
+            archive.replace(cached)
+    return cached
+
+
+def _source(name: str, entry: dict[str, object]) -> Source:
+    origin = "pypi" if "pypi" in entry else "debian"
+    version = entry.pop(origin)
+    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return Source(name=name, origin=origin, version=str(version), **lists)  # type: ignore[arg-type]
+
+
+def _configure(source: Source, tree: Path) -> None:
+    ours = tree / ".mlcb"
+    ours.mkdir()
+    copyfile(str(files("mlcb_gym.corpus").joinpath("headers/config.h")), ours / "config.h")
+    for name, text in source.headers.items():
+        (ours / name).parent.mkdir(parents=True, exist_ok=True)
+        (ours / name).write_text(text)
+    for target, pattern in source.copies.items():
+        for file in sorted(tree.glob(pattern)):
+            destination = ours / target / file.name if target.endswith("/") else ours / target
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            copyfile(file, destination)
+
+
+def _from_pypi(source: Source, folder: Path) -> Path:
+    requirement = f"{source.name}=={source.version} --hash=sha256:{source.sha256}\n"
+    (folder / "requirements.txt").write_text(requirement)
+    pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", source.name)
+    _run(source, (*pip, "--require-hashes", "-r", "requirements.txt", "-d", "archive"), folder)
+    return next((folder / "archive").iterdir())
+
+
+def _from_debian(source: Source, folder: Path) -> Path:
+    # A private set of lists: the system's own sources.list and state are neither needed nor touched.
+    state = user_cache_path("mlcb_gym") / "apt"
+    (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    (state / "sources.list").write_text(_DEBIAN)
+    options = [
+        *("-o", f"Dir::State::lists={state}/lists", "-o", f"Dir::Cache={state}"),
+        *("-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null"),
+        *("-o", "APT::Sandbox::User=", "-q"),
+    ]
+    if not list((state / "lists").glob("*_Sources*")):
+        _run(source, ("apt-get", *options, "update"), folder)
+    _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
+    archives = [file for file in folder.iterdir() if f"_{source.version}" in file.name and not file.name.endswith(".asc")]
+    if not archives:
+        raise ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
+    return archives[0]
+
+
+def _run(source: Source, command: tuple[str, ...], folder: Path) -> None:
+    try:
+        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise ProgramError(f"{source.name}: {command[0]} not found, needed to fetch the {source.origin} source") from None
+    if done.returncode:
+        errors = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        raise ProgramError(f"{source.name}: {Path(command[0]).name} cannot fetch {source.version}: {errors[-1]}")

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``mlcb vocab train``: seed embeddings of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec.
+
+Entities are related by what stands beside what in real programs (`llvm-ir2vec triplets`: an opcode has a type, has operands, is
+followed by an opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with head + relation = tail, as IR2Vec (TACO 2020) does.
+"""
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.toolchain import tool
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+app = typer.Typer(help="IR2Vec vocabularies.", no_args_is_help=True)
+
+#: Head, tail, relation: numbers of `llvm-ir2vec entities`, and 0 type, 1 next, 2... operands.
+Triplet = tuple[int, int, int]
+
+_FIRST_TYPE, _FIRST_ARGUMENT = "FloatTy", "Function"
+
+
+@dataclass(frozen=True)
+class TransE:
+    """How the vectors are trained."""
+
+    dimension: int = 300
+    steps: int = 6000
+    batch: int = 1024
+    margin: float = 1.0
+    learning_rate: float = 0.01
+    #: Triplets are drawn by count to this power: `add` beside `i32` must not be all there is.
+    flattening: float = 0.5
+    seed: int = 0
+
+
+@app.callback()
+def _group() -> None:
+    """IR2Vec vocabularies."""
+
+
+@app.command()
+def train(
+    output: Annotated[Path, typer.Argument(help="The JSON file to write.")] = Path("mlcb_gym/data/ir2vec-300d.json"),
+    programs: Annotated[list[str] | None, typer.Option(help="Programs to learn from.")] = None,
+    dimension: Annotated[int, typer.Option(help="Length of the vectors.")] = TransE.dimension,
+    seed: Annotated[int, typer.Option(help="Same seed, same programs: same vocabulary.")] = TransE.seed,
+    jobs: Annotated[int, typer.Option(help="Modules read at once.")] = 2,
+) -> None:
+    """Train a vocabulary on programs as they come and as -Oz leaves them."""
+    modules = [program.bitcode for program in resolve(programs or ["default/train", "embedded/train"])]
+    counts = count_triplets(modules, jobs=jobs)
+    typer.echo(f"{counts.total()} triplets of {len(modules)} modules, {len(counts)} distinct")
+    names = entities(modules[0])
+    vectors = fit(counts, len(names), TransE(dimension=dimension, seed=seed))
+    output.write_text(as_json(names, vectors))
+    typer.echo(f"{output}: {len(names)} vectors of {dimension}")
+
+
+def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet]:
+    """How often each triplet stands in the modules, unoptimised and after -Oz (phi and select are born there)."""
+    total: Counter[Triplet] = Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        for counts in pool.map(_count_module, modules):
+            total += counts
+    return total
+
+
+def entities(module: Path) -> list[str]:
+    """The keys of an LLVM vocabulary in LLVM's order."""
+    lines = _output(tool("llvm-ir2vec"), "entities", module).splitlines()
+    return [line.split("\t")[0] for line in lines if "\t" in line]
+
+
+def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
+    """The vectors of ``number`` entities, scaled so that the largest component is 1."""
+    import torch
+
+    generator = torch.Generator().manual_seed(config.seed)
+    # Sorted: the order in which modules were read must not matter.
+    triplets = torch.tensor(sorted(counts))
+    weights = torch.tensor([float(counts[triplet]) for triplet in sorted(counts)]) ** config.flattening
+    vectors = torch.nn.functional.normalize(torch.randn(number, config.dimension, generator=generator)).requires_grad_()
+    relations = (0.1 * torch.randn(int(triplets[:, 2].max()) + 1, config.dimension, generator=generator)).requires_grad_()
+    optimizer = torch.optim.Adam([vectors, relations], lr=config.learning_rate)
+    for _ in range(config.steps):
+        head, tail, relation = triplets[torch.multinomial(weights, config.batch, replacement=True, generator=generator)].unbind(1)
+        other = torch.randint(number, (config.batch,), generator=generator)
+        corrupt_head = torch.rand(config.batch, generator=generator) < 0.5
+        true = _distance(vectors, relations, head, tail, relation)
+        false = _distance(vectors, relations, torch.where(corrupt_head, other, head), torch.where(corrupt_head, tail, other), relation)
+        loss = torch.relu(config.margin + true - false).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        with torch.no_grad():
+            # On the sphere: else all distances grow and the margin means nothing.
+            vectors.copy_(torch.nn.functional.normalize(vectors))
+    return vectors.detach() / vectors.detach().abs().max()
+
+
+def as_json(names: Sequence[str], vectors: "Tensor") -> str:
+    """A vocabulary as LLVM reads it: three sections, a vector a line."""
+    first = {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
+    ends = [*list(first.values())[1:], len(names)]
+    sections = []
+    for (section, start), end in zip(first.items(), ends, strict=True):
+        lines = (f"{json.dumps(names[key])}: [{','.join(f'{value:.4g}' for value in vectors[key].tolist())}]" for key in range(start, end))
+        sections.append(f'"{section}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Tensor", relation: "Tensor") -> "Tensor":
+    distance: Tensor = (vectors[head] + relations[relation] - vectors[tail]).norm(dim=1)
+    return distance
+
+
+def _count_module(module: Path) -> Counter[Triplet]:
+    optimized = subprocess.run((tool("opt"), "-passes=default<Oz>", module, "-o", "-"), capture_output=True, check=True).stdout
+    return _parse(_output(tool("llvm-ir2vec"), "triplets", module)) + _parse(_output(tool("llvm-ir2vec"), "triplets", "-", stdin=optimized))
+
+
+def _parse(triplets: str) -> Counter[Triplet]:
+    lines = (line.split("\t") for line in triplets.splitlines() if "\t" in line)
+    return Counter((int(head), int(tail), int(relation)) for head, tail, relation in lines)
+
+
+def _output(*command: str | Path, stdin: bytes | None = None) -> str:
+    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout.decode()

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one environment class: an episode of a compiler that asks what to do next."""
+
+import copy
+import operator
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+
+from mlcb_gym import _native
+from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
+from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession
+from mlcb_gym.spec import TaskSpec
+
+Observation = dict[str, np.ndarray]
+Metrics = Mapping[str, float]
+Info = dict[str, Any]
+Step = tuple[Observation, float, bool, bool, Info]
+
+FAILURE_RETURN = -1.0
+MAX_REDRAWS = 100
+
+
+@dataclass
+class Timing:
+    """Where an environment's time went, in seconds. Never part of ``info``, which is equal for equal runs."""
+
+    steps: int = 0
+    episodes: int = 0
+    redrawn: int = 0
+    waiting: float = 0.0
+
+
+class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
+    """A compiler as a Gymnasium environment; a task's class states its reward and its docstring.
+
+    A step has two halves, ``send`` and ``receive``, and so has a reset, so that N compilers can work at once behind one Python process.
+
+    An illegal action, or one that the compiler does not survive, ends the episode (terminated) with the reward that makes its return
+    ``FAILURE_RETURN``: it must not pay. A fault of the machine truncates the episode with no reward. Both say why in ``info["error"]``.
+
+    Args:
+        programs: what episodes are drawn from: paths, folders or corpus names (see ``mlcb_gym.corpus.programs``).
+        parameters: what the task is bound with.
+        metrics: names of the metrics that come beside each observation.
+        barred: actions that are never allowed.
+        target: the machine that code is generated for.
+        limits: what one episode may use.
+        verify: run LLVM's IR verifier after every action.
+        session: the compiler to use; by default an own worker, ended by ``close``.
+        render_mode: ``"ansi"`` or None.
+
+    Raises:
+        ProgramError: a program cannot be found or compiled.
+        TaskError: the task cannot be bound with these parameters.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    task: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        programs: ProgramsLike,
+        parameters: Mapping[str, Any],
+        metrics: Sequence[str],
+        barred: Sequence[int] = (),
+        target: Target = Target(),
+        limits: Limits = Limits(),
+        verify: bool = False,
+        session: Session | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.timing = Timing()
+        self.programs = resolve(programs)
+        self._request = EpisodeRequest(self.programs[0].bitcode, tuple(metrics), tuple(barred), verify, target, limits)
+        self._episode: Episode | None = None
+        self._owns_session = session is None
+        self._session: Session = WorkerSession() if session is None else session
+        try:
+            self.task_spec: TaskSpec = self._session.configure(self.task, parameters)
+        except BaseException:
+            self.close()
+            raise
+        self._agent = self.task_spec.agents[0]
+        self.observation_space = self._agent.observation_space
+        self.action_space = self._agent.action_space
+
+    @abstractmethod
+    def reward(self, before: Metrics, after: Metrics) -> float:
+        """The reward of a step, from what was measured before it and after it."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
+        """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
+
+        Raises:
+            ProgramError: the program given cannot be found or compiled.
+            CompilerError: the compiler cannot read the program.
+            NoDecisions: the program given leaves nothing to decide.
+            SessionLost: the compiler cannot be started.
+        """
+        self.reseed(seed)
+        self.send_reset(options)
+        return self.receive_reset()
+
+    def reseed(self, seed: int | None) -> None:
+        """Seeds the draw of programs, as ``reset(seed=...)`` does."""
+        super().reset(seed=seed)
+
+    def send_reset(self, options: dict[str, Any] | None = None) -> None:
+        """The first half of ``reset``: tells the compiler to begin."""
+        self._given = resolve(options["program"])[0] if options and "program" in options else None
+        self._begin(self._given or self._draw())
+
+    def receive_reset(self) -> tuple[Observation, Info]:
+        """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
+        for redraws_left in reversed(range(MAX_REDRAWS)):
+            try:
+                return self._first_observation()
+            except (NoDecisions, CompilerError, SessionLost):
+                if self._given is not None or not redraws_left:
+                    raise
+                self.timing.redrawn += 1
+                self._begin(self._draw())
+        raise AssertionError("unreachable")
+
+    def step(self, action: np.int64 | int) -> Step:
+        """Takes an action and waits for the compiler's next question."""
+        self.send(action)
+        return self.receive()
+
+    def send(self, action: np.int64 | int) -> None:
+        """The first half of ``step``: gives the compiler its advice and returns at once."""
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("step called before reset, or after the end of the episode")
+        self._refused = None if self._allowed(action) else f"illegal action {action!r}: {self._agent.mask} does not allow it"
+        if self._refused is None:
+            self._episode.advise(int(action))
+
+    def receive(self) -> Step:
+        """The second half of ``step``: waits for the compiler's next question, or for the end of the episode."""
+        self._steps += 1
+        self.timing.steps += 1
+        if self._refused is not None:
+            return self._fail(self._refused)
+        before = self._metrics
+        try:
+            message = self._receive()
+        except CompilerError as error:
+            return self._fail(str(error))
+        except SessionLost as error:
+            return self._end(0.0, truncated=True, error=str(error))
+        self._observe(message)
+        reward = float(self.reward(before, self._metrics))
+        if message.kind == "episode_end":
+            return self._end(reward, truncated=False)
+        self._return += reward
+        return self._observation, reward, False, False, self._info()
+
+    def fork(self) -> "CompilerEnv":
+        """A second environment at the same decision of the same episode, for search. Both go on independently; close both.
+
+        Raises:
+            gymnasium.error.ResetNeeded: no episode is running.
+            SessionLost: the compiler is gone.
+        """
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("fork called outside an episode")
+        clone = copy.copy(self)
+        clone._owns_session = False
+        clone.timing = Timing()
+        clone._np_random = copy.deepcopy(self._np_random)
+        clone._episode = self._episode.fork()
+        clone._receive()
+        return clone
+
+    @property
+    def measured(self) -> Metrics:
+        """The metrics of the last observation."""
+        return self._metrics
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """One line: the program, the steps taken, the return so far, and what was measured last."""
+        if self.render_mode is None:
+            return None
+        measured = " ".join(f"{name}={value:g}" for name, value in self._metrics.items())
+        return f"{self.program.name}: step {self._steps}, return {self._return:.4f}, {measured}"
+
+    def close(self) -> None:
+        """Ends the episode and, unless the compiler was given, the compiler."""
+        self._leave_episode()
+        if self._owns_session:
+            self._session.close()
+
+    def _draw(self) -> Program:
+        return self.programs[int(self.np_random.integers(len(self.programs)))]
+
+    def _begin(self, program: Program) -> None:
+        self._leave_episode()
+        self.program = program
+        self._episode = self._session.begin(self.task_spec, replace(self._request, program=program.bitcode))
+
+    def _first_observation(self) -> tuple[Observation, Info]:
+        message = self._receive()
+        if message.kind == "episode_end":
+            raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
+        self.timing.episodes += 1
+        self._steps, self._return = 0, 0.0
+        self._observe(message)
+        return self._observation, self._info()
+
+    def _receive(self) -> _native.Message:
+        assert self._episode is not None
+        started = time.perf_counter()
+        try:
+            return self._episode.receive()
+        except (CompilerError, SessionLost):
+            self._leave_episode()
+            raise
+        finally:
+            self.timing.waiting += time.perf_counter() - started
+
+    def _observe(self, message: _native.Message) -> None:
+        self._observation: Observation = message.tensors
+        self._metrics: Metrics = message.metrics
+
+    def _allowed(self, action: np.int64 | int) -> bool:
+        try:
+            index = operator.index(action)
+        except TypeError:
+            return False
+        mask = self._observation[self._agent.mask]
+        return 0 <= index < len(mask) and bool(mask[index])
+
+    def _fail(self, error: str) -> Step:
+        return self._end(FAILURE_RETURN - self._return, truncated=False, error=error)
+
+    def _end(self, reward: float, *, truncated: bool, error: str | None = None) -> Step:
+        self._leave_episode()
+        self._return += reward
+        info = self._info() if error is None else self._info() | {"error": error}
+        return self._observation, reward, not truncated, truncated, info
+
+    def _leave_episode(self) -> None:
+        if self._episode is not None:
+            self._episode.close()
+            self._episode = None
+
+    def _info(self) -> Info:
+        return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Phase ordering: which pass sub-sequence runs next."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.vector import CompilerVectorEnv
+from mlcb_gym.errors import TaskError
+
+Actions = str | Path | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Reward:
+    """A reward of phase ordering: the metrics it needs, and what a step earns."""
+
+    metrics: tuple[str, ...]
+    of_step: Callable[[Metrics, Metrics], float]
+
+
+def _size(before: Metrics, after: Metrics) -> float:
+    return (before["size"] - after["size"]) / after["size_oz"]
+
+
+def _throughput(before: Metrics, after: Metrics) -> float:
+    return (before["throughput"] - after["throughput"]) / max(after["throughput_oz"], 1.0)
+
+
+def _poset(before: Metrics, after: Metrics) -> float:
+    reachable = max(after["size_unoptimized"] - after["size_oz"], 0.01 * after["size_oz"])
+    return 10 * _clip((before["size"] - after["size"]) / reachable) + 5 * _clip(_throughput(before, after))
+
+
+def _clip(change: float, bound: float = 0.2) -> float:
+    return min(max(change, -bound), bound)
+
+
+def _instructions(before: Metrics, after: Metrics) -> float:
+    return (before["ir_instructions"] - after["ir_instructions"]) / after["ir_instructions_oz"]
+
+
+REWARDS = {
+    "size": Reward(("size", "text", "size_oz", "text_oz"), _size),
+    "throughput": Reward(("throughput", "throughput_oz"), _throughput),
+    "poset": Reward(("size", "size_unoptimized", "size_oz", "throughput", "throughput_oz"), _poset),
+    "instructions": Reward(("ir_instructions", "ir_instructions_oz"), _instructions),
+    "none": Reward((), lambda before, after: 0.0),
+}
+
+
+def read_actions(actions: Actions) -> list[str]:
+    """The pipeline texts of an action space: the name of a list that ships, a text file with one a line, or the texts themselves.
+
+    Raises:
+        TaskError: there is no such list.
+    """
+    if not isinstance(actions, (str, Path)):
+        return list(actions)
+    shipped = Path(str(files("mlcb_gym").joinpath(f"data/actions/{actions}.txt")))
+    path = shipped if shipped.exists() else Path(actions)
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        names = sorted(p.stem for p in shipped.parent.glob("*.txt"))
+        raise TaskError(f"actions={str(actions)!r}: neither a file nor one of {', '.join(names)}") from None
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+class PosetRLEnv(CompilerEnv):
+    """Choose, one by one, the pass sub-sequences that make a module small and fast.
+
+    ## Description
+    LLVM's ``-Oz`` runs the same passes in the same order on every program, although what one pass leaves decides what the next can do.
+    Here a policy orders them: at every step it sees the module and picks the sub-sequence of passes that runs next. After POSET-RL
+    (ISPASS 2022), on an unmodified LLVM 22. One step is one sub-sequence over the whole module.
+
+    ## Action Space
+    ``Discrete(n)``, one for each pipeline text in ``actions``; ``stop``, where it is listed, ends the episode. A text is what ``opt -passes``
+    takes, with global options around it where wanted, in stages: ``{inline-threshold=25} default<Oz> ; iroutliner``.
+    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is barred, is not.
+
+    ## Observation Space
+    A ``Dict`` of the tensors declared in ``native/tasks/posetrl.def``:
+
+    {observations}
+
+    ## Rewards
+    - ``"size"``: (size before - size after) / size of ``-Oz``, where size is the bytes of all allocated sections of the object file but BSS.
+      The return of an episode is what it saved since its start, in units of the size that ``-Oz`` reaches.
+    - ``"throughput"``: the same for llvm-mca cycles, weighted by block frequency and call counts.
+    - ``"poset"``: 10 clip(saved size / max(unoptimised - Oz, 1 % of Oz), ±0.2) + 5 clip(saved cycles / cycles of Oz, ±0.2), the paper's.
+    - ``"instructions"``: the same as ``"size"`` for IR instructions, without generating code.
+    - ``"none"``: 0, and nothing is measured.
+
+    An illegal action, or one that the compiler does not survive, makes the return -1.
+
+    ## Starting State
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, after ``always-inline``; with ``start="Oz"`` after ``-Oz``.
+
+    ## Episode End
+    Terminated by ``stop``, after ``max_steps`` decisions, when every action is masked, by an illegal action, or when the compiler crashes or
+    exceeds its limits on what was chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``.
+
+    ## Arguments
+    | argument | default | meaning |
+    |---|---|---|
+    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
+    | ``actions`` | ``"default"`` | ``"default"``, ``"odg"``, ``"manual"``, a file with one pipeline text a line, or the texts |
+    | ``reward`` | ``"size"`` | see Rewards |
+    | ``observation`` | ``"flow-aware"`` | kind of IR2Vec embedding; the other is ``"symbolic"`` |
+    | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
+    | ``max_steps`` | 15 | decisions at most |
+    | ``unique`` | False | whether an action may be taken once only |
+    | ``barred`` | () | indices of actions that are never allowed |
+    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+
+    >>> env = gymnasium.make("PosetRL-v0", actions=["function(mem2reg)", "default<Oz>", "stop"])
+    >>> observation, info = env.reset(seed=1)
+    >>> observation, reward, terminated, truncated, info = env.step(1)
+
+    ## Version History
+    * v0: first version.
+    """
+
+    task = "posetrl"
+
+    def __init__(
+        self,
+        *,
+        programs: Any = "embedded/train",
+        actions: Actions = "default",
+        reward: str = "size",
+        observation: str = "flow-aware",
+        start: str = "unoptimized",
+        max_steps: int = 15,
+        unique: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if reward not in REWARDS:
+            raise TaskError(f"reward={reward!r}: expected one of {', '.join(REWARDS)}")
+        self._reward = REWARDS[reward]
+        parameters = {
+            "actions": read_actions(actions),
+            "observation": observation,
+            "start": start,
+            "max_steps": max_steps,
+            "unique": unique,
+        }
+        super().__init__(programs=programs, parameters=parameters, metrics=self._reward.metrics, **kwargs)
+
+    @property
+    def actions(self) -> list[str]:
+        """The pipeline text of every action."""
+        return list(self.task_spec.parameters["actions"])
+
+    def reward(self, before: Metrics, after: Metrics) -> float:
+        """See Rewards."""
+        return self._reward.of_step(before, after)
+
+
+PosetRLVectorEnv = partial(CompilerVectorEnv, PosetRLEnv)

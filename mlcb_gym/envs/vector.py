@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""N compilers at work behind one Python process: every action is sent before the first answer is awaited."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
+
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation, Timing
+from mlcb_gym.session import Session, WorkerSession
+
+
+class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
+    """A vector environment whose sub-environments share one worker; each step costs as much as the slowest compiler among them.
+
+    Args:
+        make: the class of the sub-environments.
+        num_envs: how many.
+        session: the compiler; by default an own worker, ended by ``close``.
+        autoreset_mode: NEXT_STEP (the step after an end returns the first observation of the next episode) or DISABLED.
+        kwargs: given to every sub-environment.
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., CompilerEnv],
+        *,
+        num_envs: int = 1,
+        session: Session | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        **kwargs: Any,
+    ) -> None:
+        self._owns_session = session is None
+        self._session: Session = WorkerSession() if session is None else session
+        try:
+            self.envs = [make(session=self._session, **kwargs) for _ in range(num_envs)]
+        except BaseException:
+            self._session.close()
+            raise
+        first = self.envs[0]
+        self.num_envs = num_envs
+        self.metadata = first.metadata | {"autoreset_mode": autoreset_mode}
+        self._autoreset = autoreset_mode == AutoresetMode.NEXT_STEP
+        self.single_observation_space, self.single_action_space = first.observation_space, first.action_space
+        self.observation_space = batch_space(first.observation_space, num_envs)
+        self.action_space = batch_space(first.action_space, num_envs)
+        self._ended = np.zeros(num_envs, dtype=bool)
+
+    @property
+    def timing(self) -> Timing:
+        """The sum over the sub-environments; they wait at the same time, so that ``waiting`` is what Python itself waited."""
+        total = Timing()
+        for env in self.envs:
+            total.steps += env.timing.steps
+            total.episodes += env.timing.episodes
+            total.redrawn += env.timing.redrawn
+            total.waiting += env.timing.waiting
+        return total
+
+    def reset(  # type: ignore[override]
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Resets every sub-environment: with ``seed``, ``seed + 1``, ...; or with a list of seeds."""
+        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
+        for env, own_seed in zip(self.envs, seeds, strict=True):
+            env.reseed(own_seed)
+            env.send_reset(options)
+        self._ended[:] = False
+        infos: dict[str, Any] = {}
+        observations = []
+        for i, env in enumerate(self.envs):
+            observation, info = env.receive_reset()
+            observations.append(observation)
+            infos = self._add_info(infos, info, i)
+        return self._batch(observations), infos
+
+    def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Sends every action, then collects; the action of an ended sub-environment is ignored, and it begins anew."""
+        resetting = self._ended.copy() if self._autoreset else np.zeros(self.num_envs, dtype=bool)
+        for env, action, reset in zip(self.envs, actions, resetting, strict=True):
+            env.send_reset() if reset else env.send(action)
+        rewards, terminated, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
+        infos: dict[str, Any] = {}
+        observations = []
+        for i, env in enumerate(self.envs):
+            if resetting[i]:
+                observation, info = env.receive_reset()
+            else:
+                observation, rewards[i], terminated[i], truncated[i], info = env.receive()
+            observations.append(observation)
+            infos = self._add_info(infos, info, i)
+        self._ended = terminated | truncated
+        return self._batch(observations), rewards, terminated, truncated, infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends every episode, and the worker where it is ours."""
+        for env in self.envs:
+            env.close()
+        if self._owns_session:
+            self._session.close()
+
+    def _batch(self, observations: list[Observation]) -> Observation:
+        return concatenate(self.single_observation_space, observations, create_empty_array(self.single_observation_space, self.num_envs))

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The network of a checkpoint, without Ray running."""
+
+from pathlib import Path
+
+from ray.rllib.core.rl_module.rl_module import RLModule
+
+from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.errors import PolicyError
+from mlcb_gym.training.checkpoints import ALGORITHM
+
+MODULE = Path(ALGORITHM) / "learner_group" / "learner" / "rl_module" / "default_policy"
+
+
+def load_network(checkpoint: Path) -> LogitsNetwork:
+    """The trained network, in evaluation mode.
+
+    Raises:
+        PolicyError: ``checkpoint`` is none that ``train`` wrote.
+    """
+    folder = checkpoint.absolute() / MODULE
+    if not folder.is_dir():
+        raise PolicyError(f"{checkpoint}: no checkpoint: expected a folder {MODULE} in it")
+    network: LogitsNetwork = RLModule.from_checkpoint(str(folder)).network
+    return network.eval()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a policy folder: one ONNX file per agent, and ``policy.json``, which says all that a compiler must know of it."""
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.export.checkpoint import load_network
+from mlcb_gym.training.checkpoints import read_run
+
+FORMAT = 1
+MANIFEST = "policy.json"
+OUTPUT = "logits"
+OPSET = 18
+
+
+def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] | None = None) -> Path:
+    """Writes the policy of a checkpoint to ``folder``, whole or not at all; an older policy there is replaced.
+
+    Raises:
+        PolicyError: ``checkpoint`` is none that ``train`` wrote.
+    """
+    network, run = load_network(checkpoint), read_run(checkpoint)
+    return write_policy(network, folder, spec=run["spec"], trained=_trained(run), results=results or {})
+
+
+def write_policy(
+    network: LogitsNetwork, folder: Path, *, spec: Mapping[str, Any], trained: Mapping[str, Any], results: Mapping[str, Any]
+) -> Path:
+    """Writes a policy folder for a bound spec with one agent.
+
+    Args:
+        spec: the bound spec, as the environment's ``spec_json`` has it.
+        trained: how the policy came about.
+        results: what was measured of it, with machine and commit.
+    """
+    agent = spec["agents"][0]
+    model = f"{agent['name']}.onnx"
+    manifest = {
+        "format": FORMAT,
+        "task": spec["task"],
+        "parameters": spec["parameters"],
+        "digest": spec["digest"],
+        "agents": {agent["name"]: model},
+        "spec": spec,
+        "trained": trained,
+        "results": results,
+    }
+    with _replacing(folder) as partial:
+        write_onnx(network, partial / model, inputs=agent["inputs"], metadata={"task": spec["task"], "digest": spec["digest"]})
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+    return folder
+
+
+def write_onnx(network: LogitsNetwork, path: Path, *, inputs: Sequence[Mapping[str, Any]], metadata: Mapping[str, str]) -> None:
+    """Writes the graph: every declared tensor but the mask, with a leading batch axis, to ``logits`` float32 [batch, actions]."""
+    declared = [t for t in inputs if t["role"] != "mask"]
+    names = [t["name"] for t in declared]
+    # An axis traced with size 1 would be fixed at 1.
+    example = tuple(torch.zeros((2, *t["shape"]), dtype=getattr(torch, t["dtype"])) for t in declared)
+    axis = torch.export.Dim("batch", min=1, max=4096)
+    with _quiet():
+        program = torch.onnx.export(
+            _Positional(network, names).eval(),
+            example,
+            input_names=names,
+            output_names=[OUTPUT],
+            dynamic_shapes=(tuple({0: axis} for _ in names),),
+            opset_version=OPSET,
+            dynamo=True,
+            external_data=False,
+        )
+    assert program is not None
+    program.model.metadata_props.update(metadata)
+    program.save(str(path), external_data=False)
+
+
+class _Positional(nn.Module):
+    """The network with its inputs in declared order instead of by name, as the exporter wants them."""
+
+    def __init__(self, network: LogitsNetwork, names: Sequence[str]) -> None:
+        super().__init__()
+        self.network, self.names = network, tuple(names)
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        logits: Tensor = self.network(dict(zip(self.names, inputs, strict=True)))
+        return logits
+
+
+def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
+    recipe, progress = run["recipe"], run["progress"]
+    return {
+        "algorithm": run["algorithm"],
+        "seed": recipe["seed"],
+        "steps": progress["steps"],
+        "seconds": round(progress["seconds"], 1),
+        "commit": run["commit"],
+        "programs": run["programs"],
+        "validation": progress["best_ratio"],
+        "recipe": recipe,
+    }
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside ``folder`` that takes its place if the block succeeds, and goes if it does not."""
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    old = partial.with_suffix(".old")
+    try:
+        yield partial
+        partial.chmod(0o755)
+        if folder.exists():
+            os.rename(folder, old)
+        os.rename(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter reports its progress on standard output and warns of its own internals."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a policy decides in ONNX Runtime as it did in torch, on observations of real episodes."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import torch
+
+from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.export.export import MANIFEST, OUTPUT
+from mlcb_gym.training.policy import batch, greedy
+from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, play
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How far two runtimes of one policy are apart.
+
+    Args:
+        observations: how many were compared.
+        max_error: largest absolute difference of a logit.
+        disagreements: observations where the best allowed action differs.
+    """
+
+    observations: int
+    max_error: float
+    disagreements: int
+
+    def __str__(self) -> str:
+        return f"{self.observations} observations: largest difference {self.max_error:.2e}, {self.disagreements} other decisions"
+
+
+class OnnxPolicy:
+    """A policy folder in ONNX Runtime, on one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        (model,) = self.manifest["agents"].values()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
+        self.inputs = [i.name for i in self.session.get_inputs()]
+
+    def logits(self, observation: Observation) -> np.ndarray:
+        """The logits of one observation, ``[actions]``; masks are not applied."""
+        feed = {name: np.asarray(observation[name])[np.newaxis] for name in self.inputs}
+        result: np.ndarray = self.session.run([OUTPUT], feed)[0][0]
+        return result
+
+    def choose(self, observation: Observation) -> int:
+        """The best allowed action."""
+        return int(np.where(observation[MASK] > 0, self.logits(observation), -np.inf).argmax())
+
+
+def compare(network: LogitsNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
+    """Compares torch with ONNX Runtime, observation by observation."""
+    with torch.inference_mode():
+        expected = network(batch(observations)).numpy()
+    actual = np.stack([policy.logits(o) for o in observations])
+    allowed = np.stack([o[MASK] for o in observations]) > 0
+    best = [np.where(allowed, logits, -np.inf).argmax(axis=1) for logits in (expected, actual)]
+    return Parity(len(observations), float(np.abs(expected - actual).max()), int((best[0] != best[1]).sum()))
+
+
+def greedy_observations(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequence[Any]) -> list[Observation]:
+    """What the policy sees on one greedy episode per program."""
+    seen: list[Observation] = []
+    for _ in play(envs, (episode(program, _recording(greedy(network), seen)) for program in programs)):
+        pass
+    return seen
+
+
+def _recording(choose: Choose, seen: list[Observation]) -> Choose:
+    def record(observation: Observation) -> int | None:
+        seen.append({name: np.array(value) for name, value in observation.items()})
+        return choose(observation)
+
+    return record

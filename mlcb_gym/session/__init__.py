@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One compiler at the other end: how it is started, told what to do, watched, and ended."""
+
+from mlcb_gym.session.episode import Episode
+from mlcb_gym.session.session import EpisodeRequest, Limits, Session, Target
+from mlcb_gym.session.worker import WorkerSession
+
+__all__ = ["Episode", "EpisodeRequest", "Limits", "Session", "Target", "WorkerSession"]

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One episode of a compiler: advice in, observations out, until it ends, fails, or is lost."""
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+
+from mlcb_gym import _native
+from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.spec import TaskSpec
+
+
+class Episode:
+    """The learner's end of an episode.
+
+    Args:
+        socket: the episode's channel; it is the episode's from now on.
+        spec: the task as bound at both ends.
+        metrics: the names of those that come with the observations.
+        turn_seconds: how long one turn of the compiler may take before it is given up.
+    """
+
+    def __init__(self, socket: int, spec: TaskSpec, metrics: Sequence[str], turn_seconds: float) -> None:
+        self._host = _native.Host(socket, spec.json, list(metrics))
+        self._spec, self._metrics, self._turn_seconds = spec, metrics, turn_seconds
+        self._pid: int | None = None
+
+    def receive(self) -> _native.Message:
+        """The compiler's next observation, or the end of the episode.
+
+        Raises:
+            CompilerError: the compiler failed on what it was told to do, and said why.
+            SessionLost: the compiler is gone, silent beyond its limit, or talks nonsense.
+        """
+        try:
+            message = self._host.receive(self._turn_seconds)
+            if message.kind == "begin":
+                self._pid = json.loads(message.text or "{}")["pid"]
+                message = self._host.receive(self._turn_seconds)
+            return message
+        except _native.PeerError as error:
+            raise CompilerError(str(error)) from error
+        except _native.NativeError as error:
+            self._kill()
+            raise SessionLost(str(error)) from error
+
+    def advise(self, advice: int | float) -> None:
+        """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
+        try:
+            self._host.advise(advice)
+        except _native.PeerGone:
+            pass
+
+    def fork(self) -> "Episode":
+        """A clone of the compiler at this very decision; its first message is the observation that this episode had last."""
+        return Episode(self._host.fork(), self._spec, self._metrics, self._turn_seconds)
+
+    def close(self) -> None:
+        """Closes the channel, which ends the compiler's child."""
+        self._host.close()
+
+    def _kill(self) -> None:
+        """Ends a child that no longer listens: a stopped process does not see its channel close."""
+        if self._pid is not None:
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.close()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A bound task spec, as C++ declares it, turned into Gymnasium spaces and tables."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from mlcb_gym import _native
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor: ``shape`` holds the maximal length of every dimension, ``varying`` which of them travel with their true length."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    varying: tuple[bool, ...]
+    low: float
+    high: float
+    doc: str
+    role: str
+
+    @classmethod
+    def from_json(cls, declared: Mapping[str, Any]) -> "Tensor":
+        dims = declared["shape"]
+        return cls(
+            name=declared["name"],
+            dtype=declared["dtype"],
+            shape=tuple(d["at_most"] if isinstance(d, dict) else d for d in dims),
+            varying=tuple(isinstance(d, dict) for d in dims),
+            low=declared["low"],
+            high=declared["high"],
+            doc=declared["doc"],
+            role=declared["role"],
+        )
+
+    @property
+    def space(self) -> spaces.Space[Any]:
+        """The Gymnasium space; a mask is MultiBinary, so that ``Discrete.sample(mask=...)`` takes it as it is."""
+        if self.role == "mask":
+            return spaces.MultiBinary(self.shape)
+        return spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What one agent sees and what it answers."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    advice: Mapping[str, Any]
+
+    @property
+    def mask(self) -> str:
+        """The name of the tensor that says which advice is allowed."""
+        return next(t.name for t in self.inputs if t.role == "mask")
+
+    @property
+    def observation_space(self) -> spaces.Dict:
+        return spaces.Dict({t.name: t.space for t in self.inputs})
+
+    @property
+    def action_space(self) -> spaces.Discrete:
+        return spaces.Discrete(self.advice["choices"])
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """A bound spec: every shape is known, and ``digest`` names it. ``json`` is what travels on the wire and into policies."""
+
+    json: str
+
+    @cached_property
+    def declared(self) -> Mapping[str, Any]:
+        return json.loads(self.json)
+
+    @property
+    def task(self) -> str:
+        return self.declared["task"]
+
+    @property
+    def digest(self) -> str:
+        return self.declared["digest"]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return self.declared["parameters"]
+
+    @cached_property
+    def agents(self) -> tuple[Agent, ...]:
+        return tuple(
+            Agent(a["name"], tuple(Tensor.from_json(t) for t in a["inputs"]), a["advice"]) for a in self.declared["agents"]
+        )
+
+
+def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+    """Binds a declared task; raises ``_native.InvalidArgument`` for an unknown task or parameter."""
+    return TaskSpec(_native.bind(task, json.dumps(parameters)))
+
+
+def table(spec: TaskSpec) -> str:
+    """The observations of a task as a Markdown table, for docs and ``mlcb list``."""
+    rows = ["| agent | tensor | dtype | shape | low | high | meaning |", "|---|---|---|---|---|---|---|"]
+    for agent in spec.agents:
+        for t in agent.inputs:
+            shape = " × ".join(map(str, t.shape)) or "scalar"
+            rows.append(f"| {agent.name} | `{t.name}` | {t.dtype} | {shape} | {t.low:g} | {t.high:g} | {t.doc} |")
+    return "\n".join(rows)

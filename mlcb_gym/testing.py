@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""For tests of environments, agents and tools: a compiler without LLVM that speaks the same bytes, and the conformance check of an environment."""
+
+import socket
+import threading
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import gymnasium
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from mlcb_gym import _native
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.session import Episode, EpisodeRequest
+from mlcb_gym.spec import TaskSpec, Tensor, bind
+
+STOP = "stop"
+
+
+class ScriptedCompiler:
+    """A session whose compiler is a thread: observations are a function of the program and the actions so far, and every metric falls.
+
+    Args:
+        horizon: decisions after which an episode ends, where the task has no ``max_steps``.
+    """
+
+    def __init__(self, *, horizon: int = 5) -> None:
+        self._horizon = horizon
+        self._threads: list[threading.Thread] = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptedCompiler":
+        return self  # gymnasium.make copies its arguments; a running compiler is shared
+
+    def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        return bind(task, parameters)
+
+    def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        ours, theirs = socket.socketpair()
+        compiler = _native.Compiler.serve(theirs.detach(), spec.json, list(request.metrics))
+        thread = threading.Thread(target=self._play, args=(compiler, spec, request), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+        return Episode(ours.detach(), spec, request.metrics, request.limits.deadline)
+
+    def close(self) -> None:
+        """Waits for the compilers, whose channels the environment has closed."""
+        for thread in self._threads:
+            thread.join(5.0)
+        self._threads.clear()
+
+    def _play(self, compiler: _native.Compiler, spec: TaskSpec, request: EpisodeRequest) -> None:
+        taken: list[int] = []
+        actions = spec.parameters.get("actions", [])
+        horizon = spec.parameters.get("max_steps", self._horizon)
+        try:
+            while len(taken) < horizon and not (taken and taken[-1] < len(actions) and actions[taken[-1]] == STOP):
+                taken.append(int(compiler.observe(0, *self._state(spec, request, taken))))
+            compiler.end("horizon", 0, *self._state(spec, request, taken))
+        except (_native.PeerGone, _native.PeerError):
+            pass
+        finally:
+            compiler.close()
+
+    @staticmethod
+    def _state(spec: TaskSpec, request: EpisodeRequest, taken: list[int]) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+        random = np.random.default_rng([crc32(request.program.read_bytes()), *taken])
+        tensors = {tensor.name: _draw(tensor, random) for tensor in spec.agents[0].inputs}
+        return tensors, {name: 1000 - 10 * len(taken) for name in request.metrics}
+
+
+def _draw(tensor: Tensor, random: np.random.Generator) -> np.ndarray:
+    if tensor.role == "mask":
+        return np.ones(tensor.shape, tensor.dtype)
+    low, high = max(tensor.low, -100.0), min(tensor.high, 100.0)
+    return random.uniform(low, high, tensor.shape).astype(tensor.dtype)
+
+
+def check_compiler_env(env: gymnasium.Env[Any, Any], *, steps: int = 40) -> None:
+    """Raises AssertionError where an environment of this package breaks Gymnasium's rules or its own.
+
+    Runs Gymnasium's checker, then: equal seeds give equal episodes, ``info`` included; masks keep at least one action; an illegal action
+    ends the episode with a return of -1; ``close`` twice is fine.
+    """
+    compiler_env = env.unwrapped
+    assert isinstance(compiler_env, CompilerEnv), f"{env} is no CompilerEnv"
+    check_env(compiler_env, skip_render_check=compiler_env.render_mode is None)
+    first, second = (_episode(compiler_env, steps) for _ in range(2))
+    assert repr(first) == repr(second), "two runs with the same seed differ"
+    _, info = compiler_env.reset(seed=0)
+    _, reward, terminated, truncated, info = compiler_env.step(-1)
+    assert terminated and not truncated and reward == -1.0 and "illegal action -1" in info["error"]
+    compiler_env.close()
+    compiler_env.close()
+
+
+def _episode(env: CompilerEnv, steps: int) -> list[Any]:
+    observation, info = env.reset(seed=7)
+    env.action_space.seed(7)
+    seen: list[Any] = [observation, info]
+    for _ in range(steps):
+        assert info["action_mask"].any(), "a mask allows no action"
+        observation, reward, terminated, truncated, info = env.step(env.action_space.sample(mask=info["action_mask"]))
+        seen += [observation, reward, terminated, truncated, info]
+        if terminated or truncated:
+            break
+    return seen

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the compilers are: LLVM 22's own tools, and the plugin and worker that this package brings."""
+
+import os
+import shutil
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from mlcb_gym.errors import ToolchainError
+
+LLVM_MAJOR = 22
+
+
+@cache
+def tool(name: str) -> Path:
+    """The path of LLVM 22's ``name`` (``clang``, ``opt``, ``llc``, ...); the folder in ``MLCB_LLVM_BIN`` comes first."""
+    folder = os.environ.get("MLCB_LLVM_BIN", f"/usr/lib/llvm-{LLVM_MAJOR}/bin")
+    found = shutil.which(name, path=folder) or shutil.which(f"{name}-{LLVM_MAJOR}")
+    if found is None:
+        raise ToolchainError(
+            f"{name} of LLVM {LLVM_MAJOR} not found in {folder} or as {name}-{LLVM_MAJOR} on PATH: "
+            f"apt-get install clang-{LLVM_MAJOR} llvm-{LLVM_MAJOR}-dev, or set MLCB_LLVM_BIN"
+        )
+    return Path(found)
+
+
+def plugin() -> Path:
+    """The LLVM plugin, for ``opt -load-pass-plugin`` and ``clang -fpass-plugin``."""
+    return _installed("lib/libmlcb_llvm.so")
+
+
+def worker() -> Path:
+    """The fork server that runs episodes."""
+    return _installed("bin/mlcb-worker")
+
+
+def vocabulary() -> Path:
+    """The IR2Vec vocabulary that ships."""
+    return Path(str(files("mlcb_gym").joinpath("data/ir2vec-300d.json")))
+
+
+def _installed(relative: str) -> Path:
+    path = Path(str(files("mlcb_gym").joinpath(relative)))
+    if not path.exists():
+        raise ToolchainError(f"mlcb_gym/{relative} not found: the package was built without LLVM {LLVM_MAJOR}; run `make setup`")
+    return path

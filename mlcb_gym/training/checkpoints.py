@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checkpoints of a run, whole at every moment: a new one is complete before a name points at it or an old one goes."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from ray.rllib.algorithms.algorithm import Algorithm
+
+Name = Literal["last", "best"]
+
+ALGORITHM, RUN = "algorithm", "run.json"
+
+
+class Checkpoints:
+    """The links ``last`` and ``best`` of a run's folder, into ``checkpoints/``; a checkpoint that neither names is removed.
+
+    Each holds RLlib's state (``algorithm/``) and ``run.json``: how the run is made, and how far it is.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self.output = output.absolute()
+        self.folder = self.output / "checkpoints"
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def save(self, algorithm: Algorithm, run: Mapping[str, Any], *, best: bool) -> Path:
+        """Writes a checkpoint and points ``last``, and ``best`` where it is that, at it."""
+        number = f"{run['progress']['iteration']:06d}"
+        final, partial = self.folder / number, self.folder / f"{number}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        algorithm.save_to_path(str(partial / ALGORITHM))
+        (partial / RUN).write_text(json.dumps(run, indent=1))
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+        for name in ("last", "best") if best else ("last",):
+            self._point(name, number)
+        self._prune()
+        return final
+
+    def path(self, name: Name) -> Path | None:
+        """The checkpoint of that name, if there is one."""
+        link = self.output / name
+        return link.resolve() if link.exists() else None
+
+    def _point(self, name: str, number: str) -> None:
+        link, fresh = self.output / name, self.output / f"{name}.partial"
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(Path(self.folder.name) / number)
+        os.replace(fresh, link)
+
+    def _prune(self) -> None:
+        kept = {self.path("last"), self.path("best")}
+        for folder in self.folder.iterdir():
+            if folder.resolve() not in kept:
+                shutil.rmtree(folder)
+
+
+def read_run(checkpoint: Path) -> dict[str, Any]:
+    """``run.json`` of a checkpoint."""
+    run: dict[str, Any] = json.loads((checkpoint / RUN).read_text())
+    return run

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The native vector environment as RLlib trains on it: with the reward that learning needs, and a stopwatch."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import VectorEnv, VectorWrapper
+from ray.tune.registry import register_env
+
+RLLIB_NAME = "mlcb_gym"
+"""The name under which RLlib finds ``TrainingEnv``; checkpoints hold it."""
+
+Objective = Literal["final", "reward"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Which environment, and how it is made: what ``gymnasium.make_vec`` takes, in values that JSON can hold."""
+
+    id: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
+        arguments = {**self.arguments, **overrides}
+        return gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **arguments)
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """From what the compiler measures to what is learnt.
+
+    ``final``: nothing during the episode, and at its end ``scale * -log(size / size_oz)``, cut at ``scale * limit``. A potential-based
+    shaping (Ng et al., 1999) of the environment's own reward: the optimum is the same. But the value to be predicted is about the same in
+    every state, where the sum of the steps' rewards also holds how far the module still is from -Oz, tens of times what is at stake.
+
+    ``reward``: the environment's own, times ``scale``.
+    """
+
+    objective: Objective = "final"
+    scale: float = 20.0
+    limit: float = 0.25
+
+    def shape(self, rewards: np.ndarray, terminated: np.ndarray, infos: Mapping[str, Any]) -> np.ndarray:
+        if self.objective == "reward":
+            return self.scale * rewards
+        if not terminated.any():
+            return np.zeros_like(rewards)
+        gains = np.clip(-np.log(infos["size"] / infos["size_oz"]), -self.limit, self.limit)
+        gains[infos.get("_error", np.zeros_like(terminated))] = -self.limit
+        return self.scale * np.where(terminated, gains, 0.0)
+
+
+class TrainingEnv(VectorWrapper):
+    """Shapes the reward; keeps the ratio of every finished episode, and the seconds spent in the environment."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], shaping: Shaping) -> None:
+        super().__init__(env)
+        self.shaping = shaping
+        self.seconds = 0.0
+        self.errors = 0
+        self.steps = 0
+        self._ratios: list[float] = []
+        self._resetting = np.zeros(self.num_envs, bool)
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        started = time.perf_counter()
+        result = self.env.reset(**kwargs)
+        self._resetting[:] = False
+        self.seconds += time.perf_counter() - started
+        return result
+
+    def step(  # type: ignore[override]
+        self, actions: np.ndarray
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        started = time.perf_counter()
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        self.seconds += time.perf_counter() - started
+        self.steps += self.num_envs - int(self._resetting.sum())
+        self._resetting = terminated | truncated
+        failed = infos.get("_error", np.zeros(self.num_envs, bool))
+        self.errors += int(failed.sum())
+        for i in np.flatnonzero(terminated & ~failed):
+            self._ratios.append(float(infos["size"][i] / infos["size_oz"][i]))
+        return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
+
+    def take_ratios(self) -> list[float]:
+        """The ratios to -Oz of the episodes that ended since the last call."""
+        ratios, self._ratios = self._ratios, []
+        return ratios
+
+
+def _make_for_rllib(context: Mapping[str, Any]) -> TrainingEnv:
+    """RLlib's env creator; in mode ``vector_entry_point`` RLlib adds ``num_envs`` to the context."""
+    environment = Environment(context["id"], context["arguments"])
+    return TrainingEnv(environment.make(context["num_envs"]), Shaping(**context["shaping"]))
+
+
+register_env(RLLIB_NAME, _make_for_rllib)

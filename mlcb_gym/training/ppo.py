@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Proximal policy optimization (Schulman et al., 2017)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ray.rllib.algorithms.ppo import PPOConfig
+
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.recipe import Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ppo(Recipe):
+    """PPO without a KL penalty; the entropy bonus falls from ``entropy`` to ``final_entropy`` over ``entropy_steps``."""
+
+    algorithm: ClassVar[str] = "ppo"
+
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    epochs: int = 4
+    minibatch: int = 256
+    entropy: float = 0.02
+    final_entropy: float = 0.002
+    entropy_steps: int = 200_000
+    value_weight: float = 0.5
+    grad_clip: float = 0.5
+
+    def config(self, environment: Environment) -> PPOConfig:
+        return self._common(PPOConfig(), environment, MaskedPolicyGradient).training(
+            lr=self.lr,
+            gamma=self.gamma,
+            lambda_=self.gae_lambda,
+            clip_param=self.clip,
+            use_kl_loss=False,
+            entropy_coeff=[[0, self.entropy], [self.entropy_steps, self.final_entropy]],
+            vf_loss_coeff=self.value_weight,
+            vf_clip_param=float("inf"),
+            grad_clip=self.grad_clip,
+            train_batch_size_per_learner=self.steps_per_iteration,
+            minibatch_size=min(self.minibatch, self.steps_per_iteration),
+            num_epochs=self.epochs,
+        )

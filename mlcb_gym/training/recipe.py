@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every recipe has: the hyperparameters that do not depend on the algorithm, and their RLlib config."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+import gymnasium
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
+
+from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(ABC):
+    """A training run's hyperparameters. Two runs of the same recipe, environment and commit are equal.
+
+    Args:
+        num_envs: compilers at work at once, behind one process.
+        gamma: 1: episodes are short, and only where they end counts.
+        steps_per_iteration: environment steps between two updates of the policy.
+        statistics_episodes: random episodes from which the features are standardised before the first update.
+    """
+
+    algorithm: ClassVar[str]
+
+    seed: int = 1
+    num_envs: int = 8
+    gamma: float = 1.0
+    lr: float = 3e-4
+    steps_per_iteration: int = 1024
+    statistics_episodes: int = 128
+    shaping: Shaping = field(default_factory=Shaping)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+
+    @abstractmethod
+    def config(self, environment: Environment) -> AlgorithmConfig:
+        """The fluent RLlib config."""
+
+    def _common(self, config: AlgorithmConfig, environment: Environment, module: type[RLModule]) -> AlgorithmConfig:
+        env_config: dict[str, Any] = asdict(environment) | {"shaping": asdict(self.shaping)}
+        return (
+            config.framework("torch")
+            .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True)
+            .env_runners(
+                num_env_runners=0,
+                num_envs_per_env_runner=self.num_envs,
+                gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
+            )
+            .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config={"network": asdict(self.network)}))
+            .debugging(seed=self.seed, log_level="ERROR")
+            .reporting(min_time_s_per_iteration=0, metrics_num_episodes_for_smoothing=100)
+        )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a run is made and how far it is: what a checkpoint says beside the weights."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlcb_gym.training.dqn import Dqn
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.ppo import Ppo
+from mlcb_gym.training.recipe import Recipe
+
+RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn)}
+"""The recipes by the name of their algorithm."""
+
+
+@dataclass
+class Progress:
+    """How far a run is. Ratios are geomeans of size to that of -Oz."""
+
+    iteration: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    best_ratio: float = float("inf")
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+
+@dataclass
+class Run:
+    """A recipe on an environment, and its progress."""
+
+    recipe: Recipe
+    environment: Environment
+    spec: Mapping[str, Any]
+    programs: int
+    commit: str
+    progress: Progress = field(default_factory=Progress)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"algorithm": self.recipe.algorithm}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> "Run":
+        return cls(
+            recipe=recipe(saved["algorithm"], saved["recipe"]),
+            environment=Environment(**saved["environment"]),
+            spec=saved["spec"],
+            programs=saved["programs"],
+            commit=saved["commit"],
+            progress=Progress(**saved["progress"]),
+        )
+
+
+def recipe(algorithm: str, changes: Mapping[str, Any] | None = None) -> Recipe:
+    """The default recipe of an algorithm with some hyperparameters changed; nested ones as mappings, as JSON has them."""
+    made: Recipe = _changed(RECIPES[algorithm](), changes or {})
+    return made
+
+
+def _changed(default: Any, changes: Mapping[str, Any]) -> Any:
+    known = {f.name for f in fields(default)}
+    if unknown := sorted(set(changes) - known):
+        raise ValueError(f"{type(default).__name__} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    values = {}
+    for name, value in changes.items():
+        current = getattr(default, name)
+        if is_dataclass(current) and isinstance(value, Mapping):
+            value = _changed(current, value)
+        values[name] = tuple(value) if isinstance(current, tuple) else value
+    return replace(default, **values)
+
+
+def current_commit() -> str:
+    """The commit of the sources that run, or "unknown" outside a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the wall time of a training run goes."""
+
+import time
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from ray.rllib.algorithms.algorithm import Algorithm
+from rich.table import Table
+
+from mlcb_gym.training.environment import TrainingEnv
+
+
+class Stopwatch:
+    """The seconds spent inside chosen methods."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def watch(self, owner: Any, *methods: str) -> None:
+        """Counts the calls of these methods of this one object. They must not call one another."""
+        for name in methods:
+            setattr(owner, name, self._timed(getattr(owner, name)))
+
+    def _timed(self, method: Any) -> Any:
+        @wraps(method)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self.seconds += time.perf_counter() - started
+
+        return timed
+
+
+def watch_model(algorithm: Algorithm) -> Stopwatch:
+    """Counts what the network itself costs: its forward passes, losses, gradients and their application."""
+    watch = Stopwatch()
+    watch.watch(algorithm.env_runner.module, "forward_exploration")
+    learner = algorithm.learner_group._learner
+    watch.watch(learner.module, "forward_train")
+    watch.watch(learner, "compute_losses", "compute_gradients", "apply_gradients")
+    return watch
+
+
+@dataclass
+class Shares:
+    """Wall time in seconds, by who spent it."""
+
+    compiler: float
+    environment: float
+    model: float
+    rllib: float
+
+    @classmethod
+    def of(cls, *, training_seconds: float, env: TrainingEnv, model: Stopwatch) -> "Shares":
+        """Splits the seconds spent in ``Algorithm.train``."""
+        waited = min(float(env.unwrapped.timing.waiting), env.seconds)
+        return cls(waited, env.seconds - waited, model.seconds, max(training_seconds - env.seconds - model.seconds, 0.0))
+
+    def table(self) -> Table:
+        rows = {
+            "LLVM (waited for)": self.compiler,
+            "Python and transport": self.environment,
+            "model": self.model,
+            "RLlib": self.rllib,
+        }
+        total = sum(rows.values()) or 1.0
+        table = Table("training time", "seconds", "share")
+        for name, seconds in rows.items():
+            table.add_row(name, f"{seconds:.1f}", f"{seconds / total:.0%}")
+        return table

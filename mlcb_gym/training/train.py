@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The training loop: update, validate, save, until the iterations or the time are used up."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import ray
+import torch
+from gymnasium.vector import VectorEnv
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.core import DEFAULT_MODULE_ID
+from rich.console import Console
+
+from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.errors import ProgramError
+from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
+from mlcb_gym.training.environment import Environment, TrainingEnv
+from mlcb_gym.training.policy import evaluate, random_observations
+from mlcb_gym.training.progress import Display
+from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.run import Progress, Run, current_commit
+from mlcb_gym.training.statistics import geomean
+from mlcb_gym.training.stopwatch import Shares, watch_model
+from mlcb_gym.training.traces import Trace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """When to stop, and how often to look.
+
+    Args:
+        iterations: updates in all, those of a resumed run included.
+        seconds: wall time of this call; the run can be resumed afterwards.
+        validate_every: iterations between two validations; each is a checkpoint too.
+    """
+
+    iterations: int
+    seconds: float = float("inf")
+    validate_every: int = 10
+
+
+def train(
+    environment: Environment,
+    *,
+    recipe: Recipe,
+    validation: Sequence[Any],
+    output: Path,
+    budget: Budget,
+    resume: bool = False,
+    weights: Mapping[str, torch.Tensor] | None = None,
+    console: Console | None = None,
+) -> Path:
+    """Trains a policy and returns its best checkpoint: the one with the lowest geomean of size to -Oz over ``validation``.
+
+    Args:
+        environment: what to learn; its ``programs`` are the training programs.
+        validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from.
+        output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
+        resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
+        weights: start from this state of the RLModule (see ``imitation``), its feature statistics included.
+    """
+    console = console or Console()
+    checkpoints = Checkpoints(output)
+    start_ray()
+    with ExitStack() as stack:
+        last = checkpoints.path("last") if resume else None
+        if last is None:
+            algorithm, run = _start(environment, recipe, weights)
+        else:
+            algorithm, run = _resume(last)
+        stack.callback(algorithm.stop)
+        envs = stack.enter_context(closing(run.environment.make(run.recipe.num_envs, programs=validation)))
+        _Loop(algorithm, run, envs, checkpoints, budget, console).go(output / "tensorboard")
+    best = checkpoints.path("best")
+    assert best is not None
+    return best
+
+
+def start_ray() -> None:
+    """Starts Ray as small as it gets: the runner and the learner live in this process."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # RLlib registers every environment under this one id, and warns of doing so.
+    gymnasium.registry.pop("rllib-single-agent-env-v0", None)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    if not ray.is_initialized():
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20)
+
+
+def network_of(algorithm: Algorithm) -> LogitsNetwork:
+    """The network that the algorithm's environment runner acts with."""
+    network: LogitsNetwork = algorithm.env_runner.module.network
+    return network
+
+
+def training_env(algorithm: Algorithm) -> TrainingEnv:
+    """The vector environment that the algorithm samples from, below RLlib's own wrapper."""
+    env: TrainingEnv = algorithm.env_runner.env.env
+    return env
+
+
+def _start(environment: Environment, recipe: Recipe, weights: Mapping[str, torch.Tensor] | None) -> tuple[Algorithm, Run]:
+    algorithm = recipe.config(environment).build_algo()
+    env = training_env(algorithm).unwrapped
+    programs = env.envs[0].programs
+    run = Run(recipe, environment, json.loads(env.envs[0].spec_json), len(programs), current_commit())
+    if weights is None:
+        features = network_of(algorithm).features
+        features.standardise(random_observations(env.envs, programs, recipe.statistics_episodes, recipe.seed))
+        weights = {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
+    _set_weights(algorithm, weights)
+    return algorithm, run
+
+
+def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> None:
+    """Loads a state of the RLModule into the learner, its target networks included, and the runner."""
+    module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID].unwrapped()
+    targets = {f"_target_{name}": value for name, value in weights.items()}
+    own = module.state_dict()
+    module.load_state_dict(own | {n: v for n, v in {**weights, **targets}.items() if n in own})
+    algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
+
+
+def _resume(checkpoint: Path) -> tuple[Algorithm, Run]:
+    run = Run.from_json(read_run(checkpoint))
+    return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
+
+
+class _Loop:
+    """One call of ``train``."""
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        run: Run,
+        validation: VectorEnv[Any, Any, Any],
+        checkpoints: Checkpoints,
+        budget: Budget,
+        console: Console,
+    ) -> None:
+        self.algorithm, self.run, self.checkpoints, self.budget, self.console = algorithm, run, checkpoints, budget, console
+        self.validation = validation.unwrapped.envs
+        self.env = training_env(algorithm)
+        self.model = watch_model(algorithm)
+        self.training_seconds = 0.0
+
+    @property
+    def progress(self) -> Progress:
+        return self.run.progress
+
+    def go(self, tensorboard: Path) -> None:
+        deadline = time.monotonic() + self.budget.seconds
+        title = f"{self.run.spec['task']} {self.run.recipe.algorithm}"
+        display = Display(tensorboard, title=title, iterations=self.budget.iterations, done=self.progress.iteration, console=self.console)
+        with display:
+            if self.progress.iteration == 0:
+                self._validate({})
+            while self.progress.iteration < self.budget.iterations and time.monotonic() < deadline:
+                scalars = self._iterate()
+                if self.progress.iteration % self.budget.validate_every == 0:
+                    self._validate(scalars)
+                display.advance(self.progress.steps, scalars, self._status(scalars))
+            if self.progress.iteration % self.budget.validate_every != 0:
+                self._validate({})
+        self.console.print(Shares.of(training_seconds=self.training_seconds, env=self.env, model=self.model).table())
+
+    def _iterate(self) -> dict[str, float]:
+        """One update of the policy."""
+        started = time.perf_counter()
+        sampled = self.env.steps
+        result = self.algorithm.train()
+        seconds = time.perf_counter() - started
+        self.training_seconds += seconds
+        steps = self.env.steps - sampled
+        self.progress.iteration += 1
+        self.progress.steps += steps
+        self.progress.seconds += seconds
+        learner = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})
+        scalars = {f"learner/{name}": float(value) for name, value in learner.items() if _is_number(value)}
+        return scalars | {
+            "train/ratio": geomean(self.env.take_ratios() or [float("nan")]),
+            "train/return": float(result.get("env_runners", {}).get("episode_return_mean", float("nan"))),
+            "train/steps_per_second": steps / seconds,
+            "train/errors": float(self.env.errors),
+        }
+
+    def _validate(self, scalars: dict[str, float]) -> None:
+        """One greedy episode per validation program, and a checkpoint."""
+        network = network_of(self.algorithm)
+        traces = evaluate(network, self.validation, [p for env in self.validation[:1] for p in env.programs])
+        scalars["validation/ratio"] = ratio = geomean([_scored(t) for t in traces])
+        progress = self.progress
+        progress.curve.append({"iteration": progress.iteration, "steps": progress.steps, "seconds": progress.seconds, "ratio": ratio})
+        best = ratio < progress.best_ratio
+        progress.best_ratio = min(ratio, progress.best_ratio)
+        self.checkpoints.save(self.algorithm, self.run.to_json(), best=best)
+
+    def _status(self, scalars: Mapping[str, float]) -> str:
+        progress = self.progress
+        return (
+            f"size/Oz train {scalars['train/ratio']:.4f} validation {progress.curve[-1]['ratio']:.4f} best {progress.best_ratio:.4f} "
+            f"{scalars['train/steps_per_second']:.0f} steps/s"
+        )
+
+
+def _scored(trace: Trace) -> float:
+    """The ratio of an episode; unoptimised where the compiler failed. A program that cannot be begun is an error, not one fewer."""
+    if not trace.sizes:
+        raise ProgramError(f"{trace.program}: {trace.error}")
+    return trace.ratio if trace.error is None else trace.sizes[0] / trace.size_oz
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (hasattr(value, "ndim") and value.ndim == 0)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Two named FIFOs, BASE.in (learner to compiler) and BASE.out (compiler to learner), for a compiler that somebody else starts.
+#pragma once
+
+#include "channel/FdChannel.h"
+
+#include <string>
+
+namespace mlcb {
+
+enum class FifoEnd { Compiler, Learner };
+
+/// One end of the pair. The reading half is open from the start, so that either side may come first.
+class Fifo {
+public:
+  static Expected<Fifo> open(std::string Base, FifoEnd End);
+
+  /// Waits for the other end. After a Timeout it may be called again.
+  Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted = {});
+
+private:
+  Fifo(FileDescriptor In, std::string OutPath) : In(std::move(In)), OutPath(std::move(OutPath)) {}
+
+  FileDescriptor In;
+  std::string OutPath;
+};
+
+} // namespace mlcb

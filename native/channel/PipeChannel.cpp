@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A pipe or FIFO each way.
+#include "channel/FdChannelBase.h"
+
+#include "channel/Wait.h"
+
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+
+namespace mlcb {
+namespace {
+
+/// Keeps a write to a pipe without a reader from raising SIGPIPE, without touching the process's handlers.
+class NoSigpipe {
+public:
+  NoSigpipe() {
+    sigemptyset(&Pipe);
+    sigaddset(&Pipe, SIGPIPE);
+    sigset_t Pending;
+    sigpending(&Pending);
+    WasPending = sigismember(&Pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &Pipe, &Before);
+  }
+
+  ~NoSigpipe() {
+    const int Saved = errno;
+    const timespec AtOnce{};
+    if (!WasPending)
+      sigtimedwait(&Pipe, nullptr, &AtOnce);
+    pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+    errno = Saved;
+  }
+
+  NoSigpipe(const NoSigpipe &) = delete;
+  NoSigpipe &operator=(const NoSigpipe &) = delete;
+
+private:
+  sigset_t Pipe, Before;
+  bool WasPending;
+};
+
+class PipeChannel final : public FdChannelBase {
+public:
+  PipeChannel(FileDescriptor In, FileDescriptor Out) : In(std::move(In)), Out(std::move(Out)) {}
+
+  int fileno() const override { return In.get(); }
+  FileDescriptor takeAttached() override { return {}; }
+
+private:
+  int outFd() const override { return Out.get(); }
+
+  Expected<size_t> tryReceive(std::span<std::byte> Into) override {
+    const ssize_t Got = ::read(In.get(), Into.data(), Into.size());
+    if (Got < 0)
+      return wouldBlockOr("read");
+    // A FIFO that no writer has opened yet reads as empty too, but has not hung up.
+    if (Got == 0 && hungUp(In.get()))
+      return peerGone();
+    return static_cast<size_t>(Got);
+  }
+
+  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
+    if (Attach >= 0)
+      return fail(ErrorKind::InvalidArgument, "a pipe carries no descriptors: use a socket");
+    const iovec Parts[] = {toIovec(Head), toIovec(Body)};
+    const NoSigpipe Guard;
+    const ssize_t Sent = ::writev(Out.get(), Parts, 2);
+    return Sent < 0 ? wouldBlockOr("write") : static_cast<size_t>(Sent);
+  }
+
+  FileDescriptor In, Out;
+};
+
+void setNonBlocking(int Fd) { ::fcntl(Fd, F_SETFL, ::fcntl(Fd, F_GETFL) | O_NONBLOCK); }
+
+} // namespace
+
+std::unique_ptr<Channel> pipeChannel(FileDescriptor In, FileDescriptor Out) {
+  setNonBlocking(In.get());
+  setNonBlocking(Out.get());
+  return std::make_unique<PipeChannel>(std::move(In), std::move(Out));
+}
+
+} // namespace mlcb

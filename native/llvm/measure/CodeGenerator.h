@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From a module to the layout of its object file, without writing the file.
+#pragma once
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace llvm {
+class MachineFunction;
+class MCAssembler;
+class MCObjectStreamer;
+class TargetMachine;
+} // namespace llvm
+
+namespace mlcb::measure {
+
+/// The target's code generation pipeline, built once and run for many modules.
+class CodeGenerator {
+public:
+  /// A target that cannot write objects is an error.
+  static llvm::Expected<std::unique_ptr<CodeGenerator>> create(llvm::TargetMachine &TM);
+  ~CodeGenerator();
+
+  using FunctionListener = llvm::function_ref<void(llvm::MachineFunction &)>;
+  using LayoutListener = llvm::function_ref<void(llvm::MCObjectStreamer &)>;
+
+  /// Calls OnFunction for each machine function before it is printed, and OnLayout once the final layout is known. Uses the IR of the
+  /// module up.
+  void run(llvm::Module &M, FunctionListener OnFunction, LayoutListener OnLayout);
+
+  llvm::TargetMachine &targetMachine() { return TM; }
+
+private:
+  class LayoutStream;
+  class FunctionTap;
+  explicit CodeGenerator(llvm::TargetMachine &TM);
+  llvm::Error addPasses();
+
+  llvm::TargetMachine &TM;
+  std::unique_ptr<LayoutStream> Out; // outlives the pipeline, whose last pass writes to it
+  llvm::legacy::PassManager Pipeline;
+  FunctionTap *Tap = nullptr; // owned by the pipeline
+};
+
+} // namespace mlcb::measure

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes each function's share out of the layout of an object.
+#pragma once
+
+#include "llvm/measure/FunctionCode.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace llvm {
+class Function;
+class MachineFunction;
+class MCAssembler;
+class MCFragment;
+class MCObjectStreamer;
+class MCSection;
+class MCSymbol;
+} // namespace llvm
+
+namespace mlcb::measure {
+
+class CodeReader {
+public:
+  struct Entry {
+    const llvm::Function *F;
+    FunctionCode Code;
+    const llvm::MCSymbol *Symbol;
+    uint64_t Start = 0; // in its section
+  };
+
+  /// What a jump's target is among the references of the function it stands in; none where the jump is always long.
+  using JumpResolver = llvm::function_ref<std::optional<uint16_t>(const llvm::Function &From, llvm::StringRef Target)>;
+
+  /// For each function before it is printed.
+  void note(llvm::MachineFunction &MF);
+  /// Once the layout is final.
+  void read(llvm::MCObjectStreamer &Streamer, JumpResolver Resolve);
+
+  llvm::ArrayRef<Entry> functions() const { return Entries; }
+  /// Of the one kind of CIE that all of them share, without padding; 0 where there is none.
+  uint32_t cieBytes() const { return CieBytes; }
+
+private:
+  void readText(const llvm::MCAssembler &Layout, Entry &E);
+  void readJumps(const llvm::MCAssembler &Layout, const llvm::MCSection &Section, JumpResolver Resolve);
+  void readFrames(llvm::MCObjectStreamer &Streamer);
+
+  llvm::SmallVector<Entry, 0> Entries;
+  uint32_t CieBytes = 0;
+};
+
+} // namespace mlcb::measure

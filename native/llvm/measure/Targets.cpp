@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/measure/Targets.h"
+
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm;
+
+namespace mlcb::measure {
+
+static void initializeBackend(StringRef Name) {
+#define LLVM_TARGET(X)                                                                                                           \
+  if (Name == #X) {                                                                                                              \
+    LLVMInitialize##X##Target();                                                                                                 \
+    LLVMInitialize##X##TargetMC();                                                                                               \
+  }
+#include "llvm/Config/Targets.def"
+#define LLVM_ASM_PRINTER(X)                                                                                                      \
+  if (Name == #X)                                                                                                                \
+    LLVMInitialize##X##AsmPrinter();
+#include "llvm/Config/AsmPrinters.def"
+  // Inline assembly is parsed when it becomes an object.
+#define LLVM_ASM_PARSER(X)                                                                                                       \
+  if (Name == #X)                                                                                                                \
+    LLVMInitialize##X##AsmParser();
+#include "llvm/Config/AsmParsers.def"
+}
+
+void initializeAnalysis(const Target &T) {
+  StringRef Name = T.getBackendName();
+#define LLVM_DISASSEMBLER(X)                                                                                                     \
+  if (Name == #X)                                                                                                                \
+    LLVMInitialize##X##Disassembler();
+#include "llvm/Config/Disassemblers.def"
+#define LLVM_TARGETMCA(X)                                                                                                        \
+  if (Name == #X)                                                                                                                \
+    LLVMInitialize##X##TargetMCA();
+#include "llvm/Config/TargetMCAs.def"
+}
+
+static Error checkCpu(const TargetMachine &Machine, StringRef Cpu) {
+  if (Cpu.empty() || Machine.getMCSubtargetInfo()->isCPUStringValid(Cpu))
+    return Error::success();
+  return createStringError("target " + Machine.getTargetTriple().str() + ": unknown cpu '" + Cpu + "'");
+}
+
+Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Triple, StringRef Cpu) {
+  InitializeAllTargetInfos();
+  std::string Why;
+  const Target *Found = TargetRegistry::lookupTarget(Triple, Why);
+  if (!Found)
+    return createStringError("target " + Triple.str() + ": " + Why);
+  initializeBackend(Found->getBackendName());
+  std::unique_ptr<TargetMachine> Machine(
+      Found->createTargetMachine(Triple, Cpu, "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+  if (!Machine)
+    return createStringError("target " + Triple.str() + ": has no code generator");
+  if (Error E = checkCpu(*Machine, Cpu))
+    return E;
+  return Machine;
+}
+
+} // namespace mlcb::measure

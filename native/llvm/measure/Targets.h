@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Target machines for any triple that this LLVM knows.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace mlcb::measure {
+
+/// Initialises the triple's backend (that one only) and makes a machine at the default level, position independent.
+/// An empty CPU means the triple's generic one.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const llvm::Triple &Triple, llvm::StringRef Cpu);
+
+/// Initialises what llvm-mca needs of the backend beside that.
+void initializeAnalysis(const llvm::Target &T);
+
+} // namespace mlcb::measure

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/observe/ModuleObserver.h"
+
+#include "llvm/observe/Embedding.h"
+#include "llvm/observe/Properties.h"
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace mlcb {
+
+void ModuleObserver::observe(Module &M, ModuleView Out) const {
+  std::ranges::fill(Out.Opcodes, 0);
+  std::ranges::fill(Out.Properties, 0);
+  EntityCounts Counts;
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    for (const Instruction &I : instructions(F))
+      ++Out.Opcodes[I.getOpcode() - 1];
+    addProperties(F, Out.Properties);
+    if (Kind == EmbeddingKind::FlowAware)
+      Counts.addFlowAware(F);
+    else
+      Counts.addSymbolic(F);
+  }
+  Counts.embed(Seeds, Out.Embedding);
+}
+
+} // namespace mlcb

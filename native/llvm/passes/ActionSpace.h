@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The actions of a policy, ready to be applied.
+#pragma once
+
+#include "llvm/passes/PassRunner.h"
+
+#include <optional>
+#include <vector>
+
+namespace mlcb {
+
+/// Actions by index. All are parsed when the space is made; one that is applied again in the same process is parsed again.
+class ActionSpace {
+public:
+  /// A text that is no action is an error that names it.
+  static Expected<ActionSpace> create(llvm::ArrayRef<std::string> Texts, PassRunner &Runner);
+
+  size_t size() const { return Actions.size(); }
+  const Action &operator[](size_t Index) const { return Actions[Index].Source; }
+
+  /// Whether the passes say that they may have changed the module.
+  bool apply(size_t Index, llvm::Module &M);
+
+private:
+  struct Prepared {
+    Action Source;
+    std::vector<std::optional<llvm::ModulePassManager>> Passes; // one for each stage, until it has run
+  };
+
+  explicit ActionSpace(PassRunner &Runner) : Runner(&Runner) {}
+  Expected<void> add(llvm::StringRef Text);
+
+  PassRunner *Runner;
+  std::vector<Prepared> Actions;
+};
+
+} // namespace mlcb

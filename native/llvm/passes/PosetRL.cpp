@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
+#include "llvm/passes/ActionSpace.h"
+#include "llvm/passes/Activity.h"
+#include "llvm/passes/PosetRLObservation.h"
+#include "llvm/passes/PosetRLParameters.h"
+#include "llvm/passes/TaskPass.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+/// Bound and parsed: what all episodes of a configuration share.
+class PosetRL final : public TaskPass {
+public:
+  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+
+  Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
+
+private:
+  friend class Episode;
+  PosetRL(PosetRLParameters Parameters, const Vocabulary &Seeds, measure::Measurer &Target)
+      : Parameters(std::move(Parameters)), Observer(Seeds, this->Parameters.Observation), Target(Target),
+        Runner(Target.targetMachine()) {}
+
+  PosetRLParameters Parameters;
+  ModuleObserver Observer;
+  measure::Measurer &Target;
+  PassRunner Runner;
+  std::optional<ActionSpace> Actions;
+};
+
+/// One module under one policy.
+class Episode {
+public:
+  Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
+      : Task(Task), M(M), Policy(Policy), Request(Request), Observation(Policy, Task.Observer, Task.Target),
+        Mask(Task.Actions->size(), Request.Barred) {}
+
+  Expected<EndReason> run();
+
+private:
+  Expected<void> start();
+  Expected<void> apply(size_t Index);
+  Expected<void> describe();
+  Expected<EndReason> finish(EndReason Why);
+
+  PosetRL &Task;
+  Module &M;
+  ModelRunner &Policy;
+  const EpisodeRequest &Request;
+  PosetRLObservation Observation;
+  ActionMask Mask;
+  std::vector<int64_t> Taken;
+};
+
+Expected<EndReason> Episode::run() {
+  if (auto Started = start(); !Started)
+    return Unexpected(Started.error());
+  while (true) {
+    if (static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps)
+      return finish(EndReason::Horizon);
+    if (!Mask.allowsAny())
+      return finish(Taken.empty() ? EndReason::NoDecisions : EndReason::Exhausted);
+    Expected<int64_t> Choice = Policy.evaluate<int64_t>();
+    if (!Choice)
+      return Unexpected(Choice.error());
+    if ((*Task.Actions)[*Choice].isStop())
+      return finish(EndReason::Stopped);
+    if (auto Applied = apply(*Choice); !Applied)
+      return Unexpected(Applied.error());
+  }
+}
+
+Expected<EndReason> Episode::finish(EndReason Why) {
+  return Policy.end(Why).map([Why] { return Why; });
+}
+
+Expected<void> Episode::start() {
+  if (auto Measured = Observation.baselines(M, {Task.Runner, Task.Target, Request.Cache, Request.Program}); !Measured)
+    return Measured;
+  Activity Now("the start");
+  // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
+  Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
+  Observation.module(M);
+  return describe();
+}
+
+Expected<void> Episode::apply(size_t Index) {
+  const Action &Chosen = (*Task.Actions)[Index];
+  Activity Now(Chosen.Text);
+  uint64_t Before = Observation.fingerprint();
+  bool MayHaveChanged = Task.Actions->apply(Index, M);
+  if (Request.Verify && verifyModule(M))
+    return fail(ErrorKind::SystemError, "action '" + Chosen.Text + "' leaves a module that LLVM's verifier refuses");
+  Taken.push_back(Index);
+  Observation.module(M);
+  // Some passes change the module and say that all is preserved.
+  if (MayHaveChanged || Observation.fingerprint() != Before)
+    Mask.moduleChanged();
+  else
+    Mask.didNothing(Index);
+  if (Task.Parameters.Unique)
+    Mask.bar(Index);
+  return describe();
+}
+
+/// All that is told beside the module itself.
+Expected<void> Episode::describe() {
+  Observation.history(Taken, Task.Parameters.MaxSteps);
+  Observation.mask(Mask);
+  return Observation.metrics(M);
+}
+
+Expected<std::unique_ptr<TaskPass>> PosetRL::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<const Vocabulary *> Seeds = Vocabulary::shared();
+  if (!Seeds)
+    return Unexpected(Seeds.error());
+  Expected<PosetRLParameters> Parameters = PosetRLParameters::read(Spec, **Seeds);
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  std::unique_ptr<PosetRL> Task(new PosetRL(std::move(*Parameters), **Seeds, Target));
+  Expected<ActionSpace> Actions = ActionSpace::create(Task->Parameters.Actions, Task->Runner);
+  if (!Actions)
+    return Unexpected(Actions.error());
+  Task->Actions.emplace(std::move(*Actions));
+  return Task;
+}
+
+Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  return Episode(*this, M, Policy, Request).run();
+}
+
+const TaskRegistration Registration("posetrl", &PosetRL::prepare);
+
+} // namespace
+
+} // namespace mlcb

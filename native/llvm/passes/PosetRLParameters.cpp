@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/PosetRLParameters.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, ("posetrl/" + Why).str()); }
+Unexpected mismatch(const Twine &Why) { return fail(ErrorKind::SpecMismatch, ("posetrl/" + Why).str()); }
+
+/// The value that belongs to a word; an unknown word is an error that lists nothing but the two there are.
+template <class T>
+Expected<T> oneOf(const json::Object &Root, StringRef Name, std::pair<StringRef, T> A, std::pair<StringRef, T> B) {
+  StringRef Word = Root.getString(Name).value_or("");
+  if (Word == A.first)
+    return A.second;
+  if (Word == B.first)
+    return B.second;
+  return invalid(Name + ": '" + Word + "', expected '" + A.first + "' or '" + B.first + "'");
+}
+
+Expected<std::vector<std::string>> readActions(const json::Object &Root) {
+  const json::Array *Texts = Root.getArray("actions");
+  if (!Texts || Texts->empty())
+    return invalid("actions: expected a list of pipeline texts");
+  std::vector<std::string> Actions;
+  for (const json::Value &Text : *Texts) {
+    if (!Text.getAsString())
+      return invalid("actions: something that is no text");
+    Actions.push_back(Text.getAsString()->str());
+  }
+  return Actions;
+}
+
+Expected<void> checkVocabulary(const json::Object &Root, const Vocabulary &Seeds) {
+  int64_t Dimension = Root.getInteger("dimension").value_or(0);
+  if (Dimension != Seeds.dimension())
+    return mismatch("dimension: " + Twine(Dimension) + ", the compiler's vocabulary has " + Twine(Seeds.dimension()));
+  StringRef Digest = Root.getString("vocabulary").value_or("");
+  if (!Digest.empty() && Digest != Seeds.digest())
+    return mismatch("vocabulary: expected " + Digest + ", the compiler has " + Seeds.digest());
+  return {};
+}
+
+} // namespace
+
+Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const Vocabulary &Seeds) {
+  llvm::Expected<json::Value> Parsed = json::parse(Spec.Parameters);
+  if (!Parsed)
+    return invalid("parameters: " + toString(Parsed.takeError()));
+  const json::Object *Root = Parsed->getAsObject();
+  if (!Root)
+    return invalid("parameters: expected an object");
+
+  if (auto Valid = checkVocabulary(*Root, Seeds); !Valid)
+    return Unexpected(Valid.error());
+  Expected<std::vector<std::string>> Actions = readActions(*Root);
+  if (!Actions)
+    return Unexpected(Actions.error());
+  auto FromOz = oneOf<bool>(*Root, "start", {"unoptimized", false}, {"Oz", true});
+  if (!FromOz)
+    return Unexpected(FromOz.error());
+  auto Kind = oneOf<EmbeddingKind>(*Root, "observation", {"flow-aware", EmbeddingKind::FlowAware},
+                                   {"symbolic", EmbeddingKind::Symbolic});
+  if (!Kind)
+    return Unexpected(Kind.error());
+  int64_t MaxSteps = Root->getInteger("max_steps").value_or(0);
+  if (MaxSteps < 1)
+    return invalid("max_steps: expected at least 1");
+  return PosetRLParameters{std::move(*Actions), *FromOz, MaxSteps, Root->getBoolean("unique").value_or(false), *Kind};
+}
+
+} // namespace mlcb

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/TaskPass.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+TaskPass::~TaskPass() = default;
+
+constinit const TaskRegistration *TaskRegistration::Head = nullptr;
+
+TaskRegistration::TaskRegistration(StringRef Name, PrepareTask Prepare) : Name(Name), Prepare(Prepare), Next(Head) {
+  Head = this;
+}
+
+const TaskRegistration *TaskRegistration::find(StringRef Name) {
+  for (const TaskRegistration *Task = Head; Task; Task = Task->Next)
+    if (Task->Name == Name)
+      return Task;
+  return nullptr;
+}
+
+} // namespace mlcb

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The compiler's side of a task that works on modules, and the list of them.
+#pragma once
+
+#include "runner/ModelRunner.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace mlcb {
+
+namespace measure {
+class Measurer;
+class SharedCache;
+} // namespace measure
+
+/// What an episode is asked beside its task.
+struct EpisodeRequest {
+  std::vector<int64_t> Barred;           // actions that may not be taken
+  bool Verify = false;                   // run LLVM's verifier after every action
+  std::string Program;                   // names the module's contents; empty: nobody knows
+  measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one
+};
+
+/// A task bound to its parameters and a target, with all prepared that does not depend on the program.
+class TaskPass {
+public:
+  virtual ~TaskPass();
+
+  /// Runs an episode on a module. The runner is bound to the same spec.
+  virtual Expected<EndReason> run(llvm::Module &M, ModelRunner &Runner, const EpisodeRequest &Request) = 0;
+};
+
+/// The Measurer outlives the TaskPass.
+using PrepareTask = Expected<std::unique_ptr<TaskPass>> (*)(const BoundSpec &Spec, measure::Measurer &Target);
+
+/// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
+class TaskRegistration {
+public:
+  TaskRegistration(llvm::StringRef Name, PrepareTask Prepare);
+
+  static const TaskRegistration *find(llvm::StringRef Name);
+  static const TaskRegistration *first() { return Head; }
+
+  const TaskRegistration *next() const { return Next; }
+  llvm::StringRef name() const { return Name; }
+  Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {
+    return Prepare(Spec, Target);
+  }
+
+private:
+  static const TaskRegistration *Head;
+  llvm::StringRef Name;
+  PrepareTask Prepare;
+  const TaskRegistration *Next;
+};
+
+} // namespace mlcb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/worker/BeginRequest.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+static bool fromJSON(const json::Value &Value, Limits &Out, json::Path P) {
+  json::ObjectMapper Map(Value, P);
+  return Map && Map.mapOptional("cpu_seconds", Out.CpuSeconds) && Map.mapOptional("turn_seconds", Out.TurnSeconds) &&
+         Map.mapOptional("memory_bytes", Out.MemoryBytes);
+}
+
+static bool fromJSON(const json::Value &Value, TargetName &Out, json::Path P) {
+  json::ObjectMapper Map(Value, P);
+  return Map && Map.mapOptional("triple", Out.Triple) && Map.mapOptional("cpu", Out.Cpu);
+}
+
+static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) {
+  json::ObjectMapper Map(Value, P);
+  return Map && Map.map("digest", Out.Digest) && Map.map("program", Out.Program) &&
+         Map.mapOptional("metrics", Out.Metrics) && Map.mapOptional("limits", Out.Bounds) &&
+         Map.mapOptional("barred", Out.Barred) && Map.mapOptional("target", Out.Target) &&
+         Map.mapOptional("verify", Out.Verify);
+}
+
+Expected<BeginRequest> BeginRequest::fromJson(std::string_view Text) {
+  json::Path::Root Root("begin");
+  BeginRequest Result;
+  llvm::Expected<json::Value> Parsed = json::parse(Text);
+  if (!Parsed)
+    return fail(ErrorKind::ProtocolError, "begin: " + toString(Parsed.takeError()));
+  if (!fromJSON(*Parsed, Result, Root))
+    return fail(ErrorKind::ProtocolError, toString(Root.getError()));
+  return Result;
+}
+
+} // namespace mlcb

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The payload of a learner's Begin frame.
+#pragma once
+
+#include "llvm/worker/Limits.h"
+#include "spec/Error.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlcb {
+
+/// What code is compiled for; an empty triple stands for the program's own.
+struct TargetName {
+  std::string Triple, Cpu;
+};
+
+struct BeginRequest {
+  std::string Digest;  // of the configuration
+  std::string Program; // a path
+  std::vector<std::string> Metrics;
+  Limits Bounds;
+  std::vector<int64_t> Barred;
+  TargetName Target;
+  bool Verify = false;
+
+  /// What is no such object is a ProtocolError that names the member.
+  static Expected<BeginRequest> fromJson(std::string_view Text);
+};
+
+} // namespace mlcb

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tasks bound by Hello frames, each prepared once for every target that it is used for.
+#pragma once
+
+#include "llvm/measure/Measure.h"
+#include "llvm/passes/TaskPass.h"
+#include "protocol/Messages.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+#include <memory>
+
+namespace mlcb {
+
+/// A bound task and how its learner wants to hear of it.
+struct Configuration {
+  BoundSpec Spec;
+  std::string Serializer;
+  std::vector<std::string> Metrics; // where Begin names none
+};
+
+class Configurations {
+public:
+  /// Binds what a Hello asks for and prepares it for this machine's own target, so that what is wrong with it is said at once.
+  Expected<const Configuration *> add(const Hello &Asked);
+
+  /// The one of that digest; nobody has asked for it is an error.
+  Expected<const Configuration *> find(llvm::StringRef Digest) const;
+
+  /// The compiler's side of it for a target; prepared at the first call. Lives as long as this.
+  Expected<TaskPass *> prepare(const Configuration &C, llvm::StringRef Triple, llvm::StringRef Cpu);
+
+private:
+  Expected<measure::Measurer *> measurer(llvm::StringRef Triple, llvm::StringRef Cpu);
+
+  using TargetKey = std::pair<std::string, std::string>; // triple, cpu
+  llvm::StringMap<Configuration> ByDigest;
+  std::map<TargetKey, std::unique_ptr<measure::Measurer>> Measurers; // outlive the tasks
+  std::map<std::pair<std::string, TargetKey>, std::unique_ptr<TaskPass>> Tasks;
+};
+
+} // namespace mlcb

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The life of a child: one episode, from the fork to the last frame.
+#pragma once
+
+#include "channel/FileDescriptor.h"
+#include "llvm/passes/TaskPass.h"
+#include "llvm/worker/BeginRequest.h"
+#include "llvm/worker/Configurations.h"
+
+#include <sys/types.h>
+
+namespace llvm {
+class Module;
+}
+
+namespace mlcb {
+
+/// All that a child needs.
+struct EpisodeSetup {
+  const Configuration &Config;
+  TaskPass &Task;
+  llvm::Module &Program;
+  EpisodeRequest Request;
+  BeginRequest Begin;
+  FileDescriptor Channel;
+  pid_t Worker;
+};
+
+/// To be called in the child of a fork.
+[[noreturn]] void runEpisode(EpisodeSetup Setup);
+
+} // namespace mlcb

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How much of the machine an episode may use.
+#pragma once
+
+#include <cstdint>
+
+namespace mlcb {
+
+/// Zero means no limit.
+struct Limits {
+  double CpuSeconds = 0;    // of the whole episode
+  double TurnSeconds = 0;   // of one turn of the compiler, by the clock
+  uint64_t MemoryBytes = 0; // of address space beyond what the process has when the limit is set
+
+  /// Limits CPU time and memory of this process, and forbids core dumps. Beyond them come SIGXCPU and failing allocations.
+  void apply() const;
+};
+
+/// Counts the time of the compiler's own turn; SIGALRM when it is up.
+class TurnClock {
+public:
+  explicit TurnClock(double Seconds) : Seconds(Seconds) {}
+
+  void start() const { set(Seconds); }
+  void stop() const { set(0); }
+
+private:
+  void set(double Left) const;
+  double Seconds;
+};
+
+/// Ends this process at once, whatever it is doing, when the other end of the socket closes.
+void endWithPeer(int Socket);
+
+/// Ends this process when its parent ends.
+void endWithParent(int Parent);
+
+} // namespace mlcb

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/worker/ModuleCache.h"
+
+#include "llvm/worker/Probe.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+Unexpected broken(StringRef Path, const Twine &Why) {
+  return fail(ErrorKind::InvalidArgument, ("program '" + Path + "': " + Why).str());
+}
+
+/// Changes when the file is written or replaced.
+std::string identityOf(const sys::fs::file_status &Status) {
+  return join_items('/', utostr(Status.getUniqueID().getDevice()), utostr(Status.getUniqueID().getFile()),
+                    utostr(Status.getSize()), itostr(Status.getLastModificationTime().time_since_epoch().count()));
+}
+
+std::string digestOf(StringRef Bytes) {
+  XXH128_hash_t Hash = xxh3_128bits(arrayRefFromStringRef(Bytes));
+  return utohexstr(Hash.high64, true, 16) + utohexstr(Hash.low64, true, 16);
+}
+
+struct Silent final : DiagnosticHandler {
+  bool handleDiagnostics(const DiagnosticInfo &) override { return true; }
+};
+
+Expected<Program> parse(StringRef Path, MemoryBufferRef Bytes) {
+  Program Result;
+  Result.Context = std::make_unique<LLVMContext>();
+  Result.Context->setDiagnosticHandler(std::make_unique<Silent>());
+  SMDiagnostic Diagnostic;
+  Result.Module = parseIR(Bytes, Diagnostic, *Result.Context);
+  if (!Result.Module)
+    return broken(Path, Diagnostic.getMessage());
+  if (all_of(*Result.Module, [](const Function &F) { return F.isDeclaration(); }))
+    return broken(Path, "no function has a body");
+  return Result;
+}
+
+/// What is wrong with a file; empty if nothing. LLVM's readers crash on some broken files, so a file is read elsewhere first.
+std::string examine(StringRef Path, MemoryBufferRef Bytes) {
+  return probe([&]() -> std::string {
+    Expected<Program> Parsed = parse(Path, Bytes);
+    if (!Parsed)
+      return Parsed.error().Message;
+    std::string Why;
+    raw_string_ostream Stream(Why);
+    if (verifyModule(*Parsed->Module, &Stream))
+      return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
+    return "";
+  }).value_or(broken(Path, "LLVM crashes when it reads it").value().Message);
+}
+
+} // namespace
+
+Expected<const Program *> ModuleCache::load(StringRef Path) {
+  sys::fs::file_status Status;
+  if (std::error_code Error = sys::fs::status(Path, Status))
+    return broken(Path, Error.message());
+  std::string Identity = identityOf(Status);
+  auto Known = find_if(Programs, [&](const Program &P) { return P.Path == Path && P.Identity == Identity; });
+  if (Known != Programs.end()) {
+    Programs.splice(Programs.begin(), Programs, Known);
+    return &Programs.front();
+  }
+
+  auto Bytes = MemoryBuffer::getFile(Path);
+  if (!Bytes)
+    return broken(Path, Bytes.getError().message());
+  if (std::string Why = examine(Path, **Bytes); !Why.empty())
+    return fail(ErrorKind::InvalidArgument, Why);
+  Expected<Program> Parsed = parse(Path, **Bytes);
+  if (!Parsed)
+    return Unexpected(Parsed.error());
+  Parsed->Path = Path.str();
+  Parsed->Identity = std::move(Identity);
+  Parsed->Digest = digestOf((*Bytes)->getBuffer());
+  Programs.push_front(std::move(*Parsed));
+  evict();
+  return &Programs.front();
+}
+
+void ModuleCache::evict() {
+  size_t Instructions = 0;
+  auto First = find_if(Programs, [&](const Program &P) {
+    Instructions += P.Module->getInstructionCount();
+    return Instructions > MaxInstructions && &P != &Programs.front();
+  });
+  Programs.erase(First, Programs.end());
+}
+
+} // namespace mlcb

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parsed programs, kept for the episodes to come.
+#pragma once
+
+#include "spec/Error.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+#include <list>
+#include <memory>
+#include <string>
+
+namespace mlcb {
+
+/// A program as it was read: nobody changes it, its readers are forks.
+struct Program {
+  std::string Path;
+  std::string Identity; // of the file: another one means another content
+  std::string Digest;   // of the content
+  std::unique_ptr<llvm::LLVMContext> Context;
+  std::unique_ptr<llvm::Module> Module;
+};
+
+/// Keeps the programs used last, up to a number of instructions in all (an instruction is about half a kilobyte).
+class ModuleCache {
+public:
+  explicit ModuleCache(size_t MaxInstructions) : MaxInstructions(MaxInstructions) {}
+
+  /// A bitcode or .ll file. One that is absent, broken, or without a function body is an error of one sentence.
+  /// The program is valid until the next call.
+  Expected<const Program *> load(llvm::StringRef Path);
+
+private:
+  void evict();
+
+  std::list<Program> Programs; // the last used first
+  size_t MaxInstructions;
+};
+
+} // namespace mlcb

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/worker/Worker.h"
+
+#include "channel/FdChannel.h"
+#include "llvm/worker/EpisodeProcess.h"
+
+#include "llvm/Target/TargetMachine.h"
+
+#include <cstring>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+constexpr double SendSeconds = 60;
+constexpr size_t MaxCachedInstructions = 250'000;
+constexpr size_t KnownBytes = 1u << 20;
+
+bool sameTarget(const Triple &A, const Triple &B) {
+  return A.getArch() == B.getArch() && A.getOS() == B.getOS() && A.getEnvironment() == B.getEnvironment();
+}
+
+/// The triple an episode compiles for. A program that was made for another one is refused.
+Expected<std::string> chooseTriple(const Module &Program, const std::string &Wanted, StringRef Path) {
+  const Triple &Own = Program.getTargetTriple();
+  if (Own.empty())
+    return fail(ErrorKind::InvalidArgument, "program '" + Path.str() + "' does not say what target it is for");
+  Triple Normal(Triple::normalize(Wanted.empty() ? Own.str() : Wanted));
+  if (!sameTarget(Own, Normal))
+    return fail(ErrorKind::InvalidArgument,
+                "program '" + Path.str() + "' is for target " + Own.str() + ", expected " + Normal.str());
+  return Own.str();
+}
+
+} // namespace
+
+Worker::Worker(FileDescriptor ControlSocket)
+    : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions),
+      Known(cantFail(measure::SharedCache::create(KnownBytes))) {}
+
+void Worker::serve() {
+  while (Control.isOpen()) {
+    Expected<Frame> Asked = Control.receive(Never);
+    if (!Asked || Asked->Kind == FrameKind::Bye)
+      return;
+    if (Asked->Kind == FrameKind::Begin && Asked->Attached) {
+      if (auto Begun = begin(Asked->text(), Asked->Attached); !Begun)
+        (void)Framed(socketChannel(std::move(Asked->Attached))).refuse(Begun.error());
+    } else if (Asked->Kind == FrameKind::Hello) {
+      if (auto Answered = answerHello(*Asked); !Answered)
+        (void)Control.refuse(Answered.error());
+    } else {
+      (void)Control.refuse({ErrorKind::ProtocolError, "a worker takes Hello, and Begin with the episode's channel attached"});
+    }
+  }
+}
+
+Expected<void> Worker::answerHello(const Frame &Asked) {
+  Expected<Hello> Request = Hello::fromJson(Asked.text());
+  if (!Request)
+    return Unexpected(Request.error());
+  Expected<const Configuration *> Added = Configs.add(*Request);
+  if (!Added)
+    return Unexpected(Added.error());
+  return Control.send(FrameKind::Hello, bytesOf((*Added)->Spec.toJson()), after(SendSeconds));
+}
+
+Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) {
+  Expected<BeginRequest> Request = BeginRequest::fromJson(Payload);
+  if (!Request)
+    return Unexpected(Request.error());
+  Expected<const Configuration *> Config = Configs.find(Request->Digest);
+  if (!Config)
+    return Unexpected(Config.error());
+  Expected<const Program *> Loaded = Programs.load(Request->Program);
+  if (!Loaded)
+    return Unexpected(Loaded.error());
+  Module &M = *(*Loaded)->Module;
+  Expected<std::string> Triple = chooseTriple(M, Request->Target.Triple, Request->Program);
+  if (!Triple)
+    return Unexpected(Triple.error());
+  Expected<TaskPass *> Task = Configs.prepare(**Config, *Triple, Request->Target.Cpu);
+  if (!Task)
+    return Unexpected(Task.error());
+
+  pid_t Self = getpid();
+  pid_t Child = fork();
+  if (Child < 0)
+    return fail(ErrorKind::SystemError, std::string("fork: ") + std::strerror(errno));
+  if (Child == 0) {
+    Control.close(); // its end of file is for the worker alone
+    EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known};
+    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), Self});
+  }
+  return {};
+}
+
+} // namespace mlcb

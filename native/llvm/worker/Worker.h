@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fork server: configurations and programs are prepared here, episodes run in children.
+#pragma once
+
+#include "llvm/measure/SharedCache.h"
+#include "llvm/worker/Configurations.h"
+#include "llvm/worker/ModuleCache.h"
+#include "protocol/Framed.h"
+
+namespace mlcb {
+
+/// Speaks on the control channel as docs/protocol.md has it. Single-threaded: a fork takes only the thread that calls it.
+class Worker {
+public:
+  explicit Worker(FileDescriptor ControlSocket);
+
+  /// Serves until the control channel closes.
+  void serve();
+
+private:
+  Expected<void> answerHello(const Frame &Asked);
+  Expected<void> begin(std::string_view Payload, FileDescriptor &Channel);
+
+  Framed Control;
+  Configurations Configs;
+  ModuleCache Programs;
+  measure::SharedCache Known; // of programs, for all children
+};
+
+} // namespace mlcb

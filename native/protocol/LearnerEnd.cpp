@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "protocol/LearnerEnd.h"
+
+#include "channel/FdChannel.h"
+#include "protocol/Observation.h"
+
+namespace mlcb {
+namespace {
+
+constexpr double FarewellSeconds = 1;
+
+Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidArgument, What); }
+
+} // namespace
+
+Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
+                                           std::vector<std::string> Metrics) {
+  LearnerEnd End(std::move(Link));
+  if (auto Done = End.bind(std::move(Spec), std::move(Metrics)); !Done)
+    return Unexpected(Done.error());
+  return End;
+}
+
+Expected<void> LearnerEnd::bind(BoundSpec Bound, std::vector<std::string> Wanted) {
+  auto Flags = wantMetrics(Bound, Wanted);
+  if (!Flags)
+    return Unexpected(Flags.error());
+  Layouts = observationLayout(Bound, *Flags);
+  Spec = std::move(Bound);
+  Metrics = std::move(Wanted);
+  return {};
+}
+
+Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
+  const TaskSpec *Task = findTask(Asked.Task);
+  if (!Task)
+    return misplaced("task '" + Asked.Task + "' is not one that this build knows");
+  auto Bound = bindTask(*Task, Asked.Parameters);
+  if (!Bound)
+    return Unexpected(Bound.error());
+  Codec = findSerializer(Asked.Serializer);
+  if (!Codec)
+    return misplaced("unknown serializer '" + Asked.Serializer + "'");
+  if (auto Sent = Link.send(FrameKind::Hello, bytesOf(Asked.toJson()), Until); !Sent)
+    return Sent;
+  auto Answer = Link.receive(Until);
+  if (!Answer)
+    return Unexpected(Answer.error());
+  if (Answer->Kind != FrameKind::Hello)
+    return Link.refuse({ErrorKind::ProtocolError, "the answer to Hello is not a Hello"});
+  auto Theirs = rebind(Answer->text());
+  if (Theirs && Theirs->Digest != Bound->Digest)
+    Theirs = fail(ErrorKind::SpecMismatch, describeMismatch(Answer->text(), Bound->toJson()));
+  if (!Theirs)
+    return Link.refuse(Theirs.error());
+  return bind(std::move(*Bound), Asked.Metrics);
+}
+
+Expected<void> LearnerEnd::begin(std::string_view PayloadJson, const FileDescriptor &Episode, Deadline Until) {
+  return Link.send(FrameKind::Begin, bytesOf(PayloadJson), Until, 0, 0, Episode.get());
+}
+
+Expected<Message> LearnerEnd::receive(Deadline Until) {
+  auto Got = Link.receive(Until);
+  if (!Got)
+    return Unexpected(Got.error());
+  Message Result{Got->Kind, Got->Agent, {}, {}, {}, {}};
+  Asking.reset();
+  switch (Got->Kind) {
+  case FrameKind::Hello:
+  case FrameKind::Begin:
+    Result.Text = Got->text();
+    return Result;
+  case FrameKind::Bye:
+    return Result;
+  case FrameKind::Observation:
+  case FrameKind::EpisodeEnd:
+    if (auto Done = decode(*Got, Result); !Done)
+      return Link.refuse(Done.error());
+    return Result;
+  default:
+    return Link.refuse({ErrorKind::ProtocolError, "a compiler does not send '" + std::string(name(Got->Kind)) + "'"});
+  }
+}
+
+Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
+  if (Got.Agent >= Layouts.size())
+    return fail(ErrorKind::ProtocolError, "an observation of agent " + std::to_string(Got.Agent) + ", there are " +
+                                              std::to_string(Layouts.size()));
+  if (auto Done = Codec->decode(Layouts[Got.Agent], Got.Payload, Views); !Done)
+    return Done;
+  Into.Specs = Layouts[Got.Agent];
+  Into.Views = Views;
+  if (Got.Kind == FrameKind::Observation) {
+    Asking = Got.Agent;
+    return {};
+  }
+  Into.Reason = endReason(Got.Flags);
+  if (!Into.Reason)
+    return fail(ErrorKind::ProtocolError, "an episode ended for unknown reason " + std::to_string(Got.Flags));
+  return {};
+}
+
+AdviceKind LearnerEnd::asked() const {
+  return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax;
+}
+
+Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline Until) {
+  if (!Asking)
+    return misplaced("advice was given where no observation asks for it");
+  if (asked() != Kind)
+    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value"
+                                               : "the agent asks for a value, not for an index");
+  const auto Agent = static_cast<uint8_t>(*Asking);
+  Asking.reset();
+  return Link.send(FrameKind::Advice, {static_cast<const std::byte *>(Eight), 8}, Until, Agent);
+}
+
+Expected<FileDescriptor> LearnerEnd::fork(Deadline Until) {
+  if (!Asking)
+    return misplaced("an episode can be forked only where an observation waits for advice");
+  auto Pair = socketPair();
+  if (!Pair)
+    return Unexpected(Pair.error());
+  if (auto Sent = Link.send(FrameKind::Fork, {}, Until, 0, 0, Pair->second.get()); !Sent)
+    return Unexpected(Sent.error());
+  return std::move(Pair->first);
+}
+
+void LearnerEnd::close() {
+  if (Link.isOpen())
+    (void)Link.send(FrameKind::Bye, {}, after(FarewellSeconds));
+  Link.close();
+}
+
+} // namespace mlcb

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The learner's end: of an episode, of a stock tool's conversation, or of a worker's control channel.
+#pragma once
+
+#include "protocol/Framed.h"
+#include "protocol/Messages.h"
+#include "serdes/Serializer.h"
+
+#include <optional>
+
+namespace mlcb {
+
+/// What the compiler said. Everything in it is valid until the next receive().
+struct Message {
+  FrameKind Kind;
+  size_t Agent;
+  std::span<const TensorSpec> Specs; // of Observation and EpisodeEnd: the agent's inputs, then the wanted metrics
+  std::span<const TensorView> Views; // as Specs
+  std::optional<EndReason> Reason;   // of EpisodeEnd
+  std::string_view Text;             // of Hello and Begin
+};
+
+class LearnerEnd {
+public:
+  explicit LearnerEnd(std::unique_ptr<Channel> Link) : Link(std::move(Link)) {}
+
+  /// Of an episode whose spec and metrics were agreed on before.
+  static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
+                                        std::vector<std::string> Metrics);
+
+  /// Asks the compiler to bind a task, and checks that it binds what this build would.
+  Expected<void> hello(const Hello &Asked, Deadline Until);
+
+  /// Asks a worker for an episode on the other end of a fresh socket pair.
+  Expected<void> begin(std::string_view PayloadJson, const FileDescriptor &Episode, Deadline Until);
+
+  Expected<Message> receive(Deadline Until);
+  Expected<bool> readable(Deadline Until) { return Link.readable(Until); }
+
+  /// Answers the last Observation.
+  Expected<void> advise(int64_t Index, Deadline Until) { return answer(AdviceKind::Argmax, &Index, Until); }
+  Expected<void> advise(double Value, Deadline Until) { return answer(AdviceKind::Value, &Value, Until); }
+
+  /// The kind of advice that the last Observation asked for.
+  AdviceKind asked() const;
+
+  /// Clones the compiler where it stands; the clone speaks on the socket that is returned.
+  Expected<FileDescriptor> fork(Deadline Until);
+
+  /// Says Bye and closes. Harmless if closed already.
+  void close();
+
+  bool isBound() const { return Spec.has_value(); }
+  const BoundSpec &spec() const { return *Spec; }
+  const std::vector<std::string> &metrics() const { return Metrics; }
+  int fileno() const { return Link.fileno(); }
+
+private:
+  Expected<void> bind(BoundSpec Bound, std::vector<std::string> Wanted);
+  Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
+  Expected<void> decode(const Frame &Got, Message &Into);
+
+  Framed Link;
+  const Serializer *Codec = findSerializer(DefaultSerializer);
+  std::optional<BoundSpec> Spec;
+  std::vector<std::string> Metrics;
+  std::vector<std::vector<TensorSpec>> Layouts; // [agent]
+  std::vector<TensorView> Views;
+  std::optional<size_t> Asking; // the agent that waits for advice
+};
+
+} // namespace mlcb

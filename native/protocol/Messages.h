@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The JSON payloads of Hello and Begin, and the reasons of EpisodeEnd.
+#pragma once
+
+#include "spec/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace mlcb {
+
+enum class EndReason : uint8_t { Horizon, Stopped, NoDecisions, Exhausted };
+
+/// "horizon", "stopped", "no_decisions", "exhausted".
+std::string_view name(EndReason Why);
+std::optional<EndReason> endReason(uint8_t Flags);
+
+/// The learner's Hello: the task to bind, and with what.
+struct Hello {
+  std::string Task;
+  std::string Parameters = "{}"; // a JSON object
+  std::string Serializer = "bitstream";
+  std::vector<std::string> Metrics;
+
+  std::string toJson() const;
+  static Expected<Hello> fromJson(std::string_view Text);
+};
+
+/// The `metrics` of a Begin or Hello payload; what is no list of strings is a ProtocolError.
+Expected<std::vector<std::string>> metricNames(std::string_view PayloadJson);
+
+} // namespace mlcb

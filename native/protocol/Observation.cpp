@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "protocol/Observation.h"
+
+#include <algorithm>
+
+namespace mlcb {
+
+Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const std::string> Names) {
+  const auto &Metrics = Spec.Task.Metrics;
+  std::vector<bool> Wanted(Metrics.size());
+  for (const std::string &Name : Names) {
+    auto Found = std::ranges::find(Metrics, std::string_view(Name), &TensorSpec::Name);
+    if (Found == Metrics.end())
+      return fail(ErrorKind::InvalidArgument, std::string(Spec.Task.Name) + ": it has no metric '" + Name + "'");
+    Wanted[static_cast<size_t>(Found - Metrics.begin())] = true;
+  }
+  return Wanted;
+}
+
+std::vector<std::vector<TensorSpec>> observationLayout(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics) {
+  std::vector<std::vector<TensorSpec>> Layouts;
+  for (const AgentSpec &Agent : Spec.Task.Agents) {
+    auto &Layout = Layouts.emplace_back(Agent.Inputs);
+    for (size_t I = 0; I < WantedMetrics.size(); ++I)
+      if (WantedMetrics[I])
+        Layout.push_back(Spec.Task.Metrics[I]);
+  }
+  return Layouts;
+}
+
+} // namespace mlcb

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parts of mlcb_gym._native, each bound by the file of its name.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace mlcb::python {
+
+void bindSpec(nanobind::module_ &Module);
+void bindHost(nanobind::module_ &Module);
+void bindCompiler(nanobind::module_ &Module);
+void bindFrames(nanobind::module_ &Module);
+
+} // namespace mlcb::python

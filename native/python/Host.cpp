@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The learner's end for Python.
+#include "channel/Fifo.h"
+#include "protocol/LearnerEnd.h"
+#include "python/Arrays.h"
+#include "python/Bindings.h"
+#include "python/Sockets.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace mlcb::python {
+namespace {
+
+struct PyMessage {
+  std::string_view Kind;
+  size_t Agent;
+  Dicts Content;
+  std::optional<std::string_view> Reason;
+  std::optional<std::string> Text;
+};
+
+class Host {
+public:
+  Host(int Fd, const std::optional<std::string> &Spec, std::vector<std::string> Metrics)
+      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, std::move(Metrics))) {}
+
+  explicit Host(const std::string &Base) : Pending(unwrap(Fifo::open(Base, FifoEnd::Learner))) {}
+
+  void connect(double Timeout) {
+    if (!Pending)
+      return;
+    auto Link = waiting([&] { return Pending->connect(after(Timeout), signalRaised); });
+    Pending.reset();
+    End.emplace(interruptible(std::move(Link)));
+  }
+
+  std::string hello(std::string Task, std::string Parameters, std::vector<std::string> Metrics, double Timeout,
+                    std::string Serializer) {
+    const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics)};
+    connect(Timeout);
+    waiting([&] { return end().hello(Asked, after(Timeout)); });
+    return End->spec().toJson();
+  }
+
+  void begin(const std::string &Payload, int Fd, double Timeout) {
+    const FileDescriptor Episode(Fd);
+    waiting([&] { return end().begin(Payload, Episode, after(Timeout)); });
+  }
+
+  PyMessage receive(double Timeout) {
+    const Message Got = waiting([&] { return end().receive(after(Timeout)); });
+    PyMessage Result{name(Got.Kind), Got.Agent, {}, {}, {}};
+    if (!Got.Specs.empty())
+      Result.Content = toDicts(Got.Specs, Got.Views);
+    if (Got.Reason)
+      Result.Reason = name(*Got.Reason);
+    if (Got.Kind == FrameKind::Hello || Got.Kind == FrameKind::Begin)
+      Result.Text = std::string(Got.Text);
+    return Result;
+  }
+
+  bool readable(double Timeout) {
+    return waiting([&] { return end().readable(after(Timeout)); });
+  }
+
+  void advise(nb::handle Advice, double Timeout) {
+    if (end().asked() == AdviceKind::Value) {
+      const double Value = nb::cast<double>(nb::float_(Advice));
+      return waiting([&] { return End->advise(Value, after(Timeout)); });
+    }
+    const auto Index = nb::cast<int64_t>(nb::steal(checked(PyNumber_Index(Advice.ptr()))));
+    waiting([&] { return End->advise(Index, after(Timeout)); });
+  }
+
+  int fork(double Timeout) {
+    return waiting([&] { return end().fork(after(Timeout)); }).release();
+  }
+
+  void close() {
+    nb::gil_scoped_release Released;
+    if (End)
+      End->close();
+    End.reset();
+    Pending.reset();
+  }
+
+  int fileno() const { return End ? End->fileno() : -1; }
+
+private:
+  static std::unique_ptr<Channel> interruptible(std::unique_ptr<Channel> Link) {
+    Link->onWait(signalRaised);
+    return Link;
+  }
+
+  static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec,
+                            std::vector<std::string> Metrics) {
+    if (!Spec)
+      return LearnerEnd(std::move(Link));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), std::move(Metrics)));
+  }
+
+  static PyObject *checked(PyObject *Object) {
+    if (!Object)
+      throw nb::python_error();
+    return Object;
+  }
+
+  LearnerEnd &end() {
+    if (!End)
+      raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call hello()"}
+                    : Error{ErrorKind::PeerGone, "the channel is closed"});
+    return *End;
+  }
+
+  std::optional<Fifo> Pending;
+  std::optional<LearnerEnd> End;
+};
+
+void bindMessage(nb::module_ &Module) {
+  nb::class_<PyMessage>(Module, "Message", "What a compiler said.")
+      .def_prop_ro("kind", [](const PyMessage &M) { return M.Kind; }, "observation, episode_end, begin, hello or bye")
+      .def_prop_ro("agent", [](const PyMessage &M) { return M.Agent; }, "Index of the agent in the bound spec.")
+      .def_prop_ro("tensors", [](const PyMessage &M) { return M.Content.Tensors; },
+                   nb::sig("def tensors(self) -> dict[str, typing.Any]"), "Arrays by name; a string is a str.")
+      .def_prop_ro("metrics", [](const PyMessage &M) { return M.Content.Metrics; },
+                   nb::sig("def metrics(self) -> dict[str, int | float]"), "The wanted metrics by name.")
+      .def_prop_ro("reason", [](const PyMessage &M) { return M.Reason; },
+                   "Of an episode_end: horizon, stopped, no_decisions or exhausted.")
+      .def_prop_ro("text", [](const PyMessage &M) { return M.Text; }, "Of hello and begin: their JSON.");
+}
+
+} // namespace
+
+void bindHost(nb::module_ &Module) {
+  bindMessage(Module);
+  nb::class_<Host>(Module, "Host",
+                   "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
+                   "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
+      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>>(), "fd"_a,
+           "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(),
+           "Takes over a connected Unix socket: an episode's, with its bound spec and wanted metrics, or a worker's "
+           "control channel.")
+      .def_static(
+          "fifo", [](const std::string &Base) { return new Host(Base); }, "base"_a, nb::rv_policy::take_ownership,
+          "The learner's end of the FIFOs BASE.in and BASE.out, which must exist.")
+      .def("connect", &Host::connect, "timeout"_a, "Waits until a compiler opens the FIFOs; hello() does it too.")
+      .def("hello", &Host::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
+           "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
+           "SpecMismatch.")
+      .def("begin", &Host::begin, "payload"_a, "fd"_a, "timeout"_a,
+           "Asks a worker for an episode whose channel is the socket `fd`; closes our copy of it.")
+      .def("receive", &Host::receive, "timeout"_a, "The next message. An Error frame raises PeerError.")
+      .def("readable", &Host::readable, "timeout"_a = 0.0, "Whether receive() would find the beginning of a message.")
+      .def("advise", &Host::advise, "advice"_a, "timeout"_a = 60.0,
+           "Answers the last observation: an index, or a float where the agent asks for a value.",
+           nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
+      .def("fork", &Host::fork, "timeout"_a = 60.0,
+           "Clones the compiler where it waits for advice; returns the socket of a new Host, on which the clone says "
+           "begin and the same observation.")
+      .def("close", &Host::close, "Says bye and closes; harmless if closed already.")
+      .def("fileno", &Host::fileno, "The descriptor to poll, -1 if closed; readable() knows of bytes that were read ahead.")
+      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> Host"))
+      .def("__exit__", [](Host &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
+}
+
+} // namespace mlcb::python

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tasks, bound specs and serializers for Python.
+#include "protocol/Observation.h"
+#include "python/Arrays.h"
+#include "python/Bindings.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace mlcb::python {
+namespace {
+
+std::vector<std::string_view> tasks() {
+  std::vector<std::string_view> Names;
+  for (const TaskSpec &Task : allTasks())
+    Names.push_back(Task.Name);
+  return Names;
+}
+
+std::string bindToJson(const std::string &Task, const std::string &Parameters) {
+  const TaskSpec *Found = findTask(Task);
+  if (!Found)
+    raise({ErrorKind::InvalidArgument, "task '" + Task + "' is not one that this build knows"});
+  return unwrap(bindTask(*Found, Parameters)).toJson();
+}
+
+const Serializer &serializer(const std::string &Name) {
+  const Serializer *Found = findSerializer(Name);
+  if (!Found)
+    raise({ErrorKind::InvalidArgument, "unknown serializer '" + Name + "'"});
+  return *Found;
+}
+
+/// The tensors of an agent's observation with these metrics.
+std::vector<TensorSpec> layoutOf(const std::string &SpecJson, size_t Agent, const std::vector<std::string> &Metrics) {
+  const BoundSpec Spec = unwrap(rebind(SpecJson));
+  if (Agent >= Spec.Task.Agents.size())
+    raise({ErrorKind::InvalidArgument, "there is no agent " + std::to_string(Agent)});
+  return observationLayout(Spec, unwrap(wantMetrics(Spec, Metrics)))[Agent];
+}
+
+nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::dict Tensors, nb::dict Metrics) {
+  std::vector<std::string> Wanted;
+  for (auto [Key, Value] : Metrics)
+    Wanted.push_back(nb::cast<std::string>(Key));
+  const auto Layout = layoutOf(SpecJson, Agent, Wanted);
+  std::vector<Given> Keep;
+  std::vector<TensorView> Views;
+  for (const TensorSpec &Spec : Layout) {
+    const nb::str Key(Spec.Name.data(), Spec.Name.size());
+    const nb::dict &From = Spec.Role == TensorRole::Metric ? Metrics : Tensors;
+    if (!From.contains(Key))
+      raise({ErrorKind::InvalidArgument, "tensor " + std::string(Spec.Name) + " is missing"});
+    Views.push_back(Keep.emplace_back(Spec, From[Key]).view());
+  }
+  std::vector<std::byte> Out;
+  serializer(Name).encode(Layout, Views, Out);
+  return nb::bytes(Out.data(), Out.size());
+}
+
+nb::tuple decode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::bytes Payload,
+                 const std::vector<std::string> &Metrics) {
+  const auto Layout = layoutOf(SpecJson, Agent, Metrics);
+  const auto *Bytes = static_cast<const std::byte *>(Payload.data());
+  const std::vector<std::byte> Aligned(Bytes, Bytes + Payload.size());
+  std::vector<TensorView> Views;
+  unwrap(serializer(Name).decode(Layout, Aligned, Views));
+  Dicts Result = toDicts(Layout, Views);
+  return nb::make_tuple(Result.Tensors, Result.Metrics);
+}
+
+} // namespace
+
+void bindSpec(nb::module_ &Module) {
+  Module.def("tasks", &tasks, "Names of the tasks that this build declares.");
+  Module.def("bind", &bindToJson, "task"_a, "parameters"_a = "{}",
+             "The bound spec of a task, as JSON: every shape known, named by its digest. A parameter that is absent from "
+             "the JSON object `parameters` has its default.");
+  Module.def(
+      "describe_mismatch",
+      [](const std::string &Compiler, const std::string &Expected) { return describeMismatch(Compiler, Expected); },
+      "compiler"_a, "expected"_a, "One sentence: the first difference between two bound specs, given as JSON.");
+  Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
+             "The payload of an observation.");
+  Module.def("decode", &decode, "serializer"_a, "spec"_a, "agent"_a, "payload"_a, "metrics"_a = std::vector<std::string>(),
+             "The tensors and metrics of a payload.", nb::sig("def decode(serializer: str, spec: str, agent: int, "
+             "payload: bytes, metrics: collections.abc.Sequence[str] = []) -> tuple[dict[str, typing.Any], dict[str, int | float]]"));
+}
+
+} // namespace mlcb::python

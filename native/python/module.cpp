@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "python/Bindings.h"
+#include "python/Errors.h"
+
+NB_MODULE(_native, Module) {
+  using namespace mlcb::python;
+  Module.attr("__doc__") = "The native half: specs, serializers, and both ends of a conversation.";
+  bindErrors(Module);
+  bindSpec(Module);
+  bindHost(Module);
+  bindCompiler(Module);
+  bindFrames(Module);
+}

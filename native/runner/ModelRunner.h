@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a compiler asks a policy. Three lines: open a runner from a URI and bind the task, fill tensors, evaluate.
+#pragma once
+
+#include "protocol/Messages.h"
+#include "spec/TaskSpec.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace mlcb {
+
+/// A policy as the compiler sees it: remote, in process, or the compiler's own heuristic. Belongs to one thread.
+///
+/// Order of calls: task(), parameters(), bind(), then for each decision: tensor() of every input of the agent, metric() of those
+/// wanted, evaluate(); at the end of the episode the same filling and end().
+class ModelRunner {
+public:
+  ModelRunner() = default;
+  ModelRunner(const ModelRunner &) = delete;
+  ModelRunner &operator=(const ModelRunner &) = delete;
+  virtual ~ModelRunner();
+
+  /// Whether a policy decides. If not, the compiler follows its own heuristic and never calls evaluate().
+  virtual bool decides() const { return true; }
+
+  /// The task that the policy (or the learner) is for; empty if for any.
+  virtual std::string_view task() const = 0;
+
+  /// The JSON object of task parameters that the policy (or the learner) asks the compiler to bind the task with.
+  virtual std::string_view parameters() const = 0;
+
+  /// Allocates the tensors of every agent. A digest other than the policy's is a SpecMismatch.
+  Expected<void> bind(BoundSpec Spec);
+
+  const BoundSpec &spec() const { return Spec; }
+
+  /// The buffer of an input, to be filled before evaluate(). It stays at its place for the life of the runner, and is zero at first.
+  /// An input with varying dimensions has its maximal shape until resize().
+  template <class T, class Feature> std::span<T> tensor(Feature F, size_t Agent = 0) {
+    return Inputs[Agent][static_cast<size_t>(F)].template as<T>();
+  }
+
+  /// Gives an input with varying dimensions its true shape for the next evaluate(); each length at most its maximum.
+  template <class T, class Feature>
+  std::span<T> resize(Feature F, std::span<const int64_t> Shape, size_t Agent = 0) {
+    resize(static_cast<size_t>(F), Shape, Agent);
+    return tensor<T>(F, Agent);
+  }
+
+  void resize(size_t Input, std::span<const int64_t> Shape, size_t Agent) { Inputs[Agent][Input].resize(Shape); }
+
+  /// An input or metric by its index, for callers that know its type at run time only.
+  std::span<std::byte> bytes(size_t Input, size_t Agent) { return Inputs[Agent][Input].bytes(); }
+  std::span<std::byte> metricBytes(size_t Metric) { return Metrics[Metric].bytes(); }
+
+  /// The text of a string input.
+  template <class Feature> std::string &text(Feature F, size_t Agent = 0) {
+    return Inputs[Agent][static_cast<size_t>(F)].Text;
+  }
+
+  /// Whether the learner wants this metric beside the next observation; an in-process policy wants none.
+  template <class Metric> bool wants(Metric M) const { return WantedMetrics[static_cast<size_t>(M)]; }
+
+  template <class T, class Metric> T &metric(Metric M) { return Metrics[static_cast<size_t>(M)].template as<T>()[0]; }
+
+  /// The advice of the agent for what its tensors hold now: an index for argmax (always one the mask allows), a float for value.
+  template <class T> Expected<T> evaluate(size_t Agent = 0) {
+    if constexpr (std::is_floating_point_v<T>)
+      return value(Agent).map([](double V) { return static_cast<T>(V); });
+    else
+      return choose(Agent).map([](int64_t V) { return static_cast<T>(V); });
+  }
+
+  /// Tells the policy that the episode is over; the agent's tensors hold the last state.
+  virtual Expected<void> end(EndReason Why, size_t Agent = 0);
+
+protected:
+  static constexpr std::align_val_t Alignment{64};
+  struct AlignedDelete {
+    void operator()(std::byte *Bytes) const { ::operator delete[](Bytes, Alignment); }
+  };
+
+  /// A tensor that the compiler fills.
+  struct Buffer {
+    DType Type;
+    size_t Capacity, Elements;
+    std::vector<int64_t> Shape;
+    std::unique_ptr<std::byte[], AlignedDelete> Bytes;
+    std::string Text; // of a string, instead of Bytes
+
+    explicit Buffer(const TensorSpec &Spec);
+    void resize(std::span<const int64_t> Shape);
+    std::span<std::byte> bytes();
+    std::span<const std::byte> bytes() const;
+
+    /// Another element type than declared is a bug of the caller that would write beyond the buffer.
+    template <class T> std::span<T> as() {
+      if (Type != dtypeOf<T>())
+        std::abort();
+      return {reinterpret_cast<T *>(Bytes.get()), Elements};
+    }
+  };
+
+  /// Refuses the spec, or sets WantedMetrics and whatever else needs the buffers.
+  virtual Expected<void> onBind() = 0;
+  virtual Expected<int64_t> choose(size_t Agent) = 0;
+  virtual Expected<double> value(size_t Agent) = 0;
+
+  /// The mask of an agent, as its tensors hold it now; empty if it has none.
+  std::span<const int8_t> mask(size_t Agent) const;
+
+  BoundSpec Spec;
+  std::vector<std::vector<Buffer>> Inputs; // [agent][input]
+  std::vector<Buffer> Metrics;
+  std::vector<bool> WantedMetrics;
+};
+
+/// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER` or `default:`. A scheme whose library is absent is one clear error.
+Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
+
+} // namespace mlcb

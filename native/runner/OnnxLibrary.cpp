@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runner/OnnxLibrary.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <glob.h>
+#include <vector>
+
+namespace mlcb {
+namespace {
+
+// All that is used here is older; a library of this version or any later one will do.
+constexpr uint32_t ApiVersion = 16;
+
+std::string folderOfThisCode() {
+  Dl_info Info{};
+  if (!dladdr(reinterpret_cast<const void *>(&folderOfThisCode), &Info) || !Info.dli_fname)
+    return ".";
+  const std::string Path = Info.dli_fname;
+  const size_t Slash = Path.rfind('/');
+  return Slash == Path.npos ? "." : Path.substr(0, Slash);
+}
+
+void addMatches(const std::string &Pattern, std::vector<std::string> &To) {
+  glob_t Found{};
+  if (::glob(Pattern.c_str(), 0, nullptr, &Found) == 0)
+    To.insert(To.end(), Found.gl_pathv, Found.gl_pathv + Found.gl_pathc);
+  ::globfree(&Found);
+}
+
+std::vector<std::string> candidates() {
+  if (const char *Named = std::getenv("MLCB_ONNXRUNTIME"); Named && *Named)
+    return {Named};
+  std::vector<std::string> Paths;
+  // Beside the package: this code is mlcb_gym/_native*.so or mlcb_gym/{lib,bin}/*.
+  for (const char *Up : {"/..", "/../.."})
+    addMatches(folderOfThisCode() + Up + "/onnxruntime/capi/libonnxruntime.so.*", Paths);
+  if (*MLCB_ONNXRUNTIME_LIBRARY)
+    Paths.emplace_back(MLCB_ONNXRUNTIME_LIBRARY);
+  Paths.emplace_back("libonnxruntime.so.1");
+  return Paths;
+}
+
+Expected<const OrtApi *> openApi() {
+  std::string LastError;
+  for (const std::string &Path : candidates()) {
+    void *Library = dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    auto *Base = Library ? reinterpret_cast<const OrtApiBase *(*)()>(dlsym(Library, "OrtGetApiBase")) : nullptr;
+    if (const char *Why = dlerror(); Why && !Base)
+      LastError = Why;
+    if (!Base)
+      continue;
+    if (const OrtApi *Api = Base()->GetApi(ApiVersion))
+      return Api;
+    LastError = Path + " is too old";
+  }
+  return fail(ErrorKind::SystemError, "ONNX Runtime is needed for this policy: pip install onnxruntime, or name its "
+                                      "shared library in MLCB_ONNXRUNTIME (" + LastError + ")");
+}
+
+Expected<OnnxLibrary> open() {
+  auto Api = openApi();
+  if (!Api)
+    return Unexpected(Api.error());
+  OnnxLibrary Library;
+  Library.Api = *Api;
+  if (auto Done = Library.check((*Api)->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "mlcb", &Library.Env), "ONNX Runtime"); !Done)
+    return Unexpected(Done.error());
+  auto Done = Library.check((*Api)->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &Library.Cpu),
+                            "ONNX Runtime");
+  if (!Done)
+    return Unexpected(Done.error());
+  return Library;
+}
+
+} // namespace
+
+Expected<const OnnxLibrary *> OnnxLibrary::get() {
+  static const Expected<OnnxLibrary> Library = open();
+  if (!Library)
+    return Unexpected(Library.error());
+  return &*Library;
+}
+
+Expected<void> OnnxLibrary::check(OrtStatus *Status, const std::string &What) const {
+  if (!Status)
+    return {};
+  const OrtOwned<OrtStatus> Owned(Status, Api->ReleaseStatus);
+  const std::string Text = Api->GetErrorMessage(Status);
+  return fail(ErrorKind::InvalidArgument, What + ": " + Text.substr(0, Text.find('\n')));
+}
+
+} // namespace mlcb

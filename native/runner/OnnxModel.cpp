@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runner/OnnxModel.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mlcb {
+namespace {
+
+/// Declared type of an input or output; a dynamic dimension is -1.
+struct Signature {
+  std::string Name;
+  ONNXTensorElementDataType Type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::vector<int64_t> Shape;
+};
+
+Unexpected invalid(const std::string &Path, const std::string &What) {
+  return fail(ErrorKind::SpecMismatch, Path + ": " + What);
+}
+
+/// Null for what is no tensor.
+const OrtTensorTypeAndShapeInfo *tensorInfo(const OrtApi &Api, const OrtTypeInfo *Info) {
+  const OrtTensorTypeAndShapeInfo *Tensor = nullptr;
+  if (OrtStatus *Status = Api.CastTypeInfoToTensorInfo(Info, &Tensor))
+    Api.ReleaseStatus(Status);
+  return Tensor;
+}
+
+Signature signatureOf(const OrtApi &Api, const char *Name, const OrtTypeInfo *Info) {
+  Signature Result{Name, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED, {}};
+  const OrtTensorTypeAndShapeInfo *Tensor = tensorInfo(Api, Info);
+  if (!Tensor)
+    return Result;
+  size_t Rank = 0;
+  for (OrtStatus *Status : {Api.GetTensorElementType(Tensor, &Result.Type), Api.GetDimensionsCount(Tensor, &Rank)})
+    if (Status)
+      Api.ReleaseStatus(Status);
+  Result.Shape.resize(Rank);
+  if (OrtStatus *Status = Api.GetDimensions(Tensor, Result.Shape.data(), Rank))
+    Api.ReleaseStatus(Status);
+  return Result;
+}
+
+/// Reads all signatures through one trio of API functions: those of the inputs, or those of the outputs.
+template <class CountFn, class NameFn, class TypeFn>
+Expected<std::vector<Signature>> signatures(const OnnxModel &Model, CountFn Count, NameFn NameOf, TypeFn TypeOf) {
+  const OnnxLibrary &Library = Model.library();
+  const OrtApi &Api = *Library.Api;
+  size_t N = 0;
+  OrtAllocator *Allocator = nullptr;
+  if (auto Done = Library.check((Api.*Count)(Model.session(), &N), Model.path()); !Done)
+    return Unexpected(Done.error());
+  if (auto Done = Library.check(Api.GetAllocatorWithDefaultOptions(&Allocator), Model.path()); !Done)
+    return Unexpected(Done.error());
+  std::vector<Signature> Result;
+  for (size_t I = 0; I < N; ++I) {
+    char *Name = nullptr;
+    OrtTypeInfo *Info = nullptr;
+    if (auto Done = Library.check((Api.*NameOf)(Model.session(), I, Allocator, &Name), Model.path()); !Done)
+      return Unexpected(Done.error());
+    auto Done = Library.check((Api.*TypeOf)(Model.session(), I, &Info), Model.path());
+    if (Done)
+      Result.push_back(signatureOf(Api, Name, Info));
+    Api.ReleaseTypeInfo(Info);
+    Allocator->Free(Allocator, Name);
+    if (!Done)
+      return Unexpected(Done.error());
+  }
+  return Result;
+}
+
+bool fits(int64_t Declared, const Dim &D) {
+  return Declared == -1 || (D.How != Dim::Kind::AtMost && Declared == D.Size);
+}
+
+bool fits(const Signature &Declared, const TensorSpec &Tensor) {
+  if (Declared.Type != onnxType(Tensor.Type) || Declared.Shape.size() != Tensor.Shape.size() + 1)
+    return false;
+  if (Declared.Shape[0] != -1 && Declared.Shape[0] != 1)
+    return false;
+  return std::equal(Tensor.Shape.begin(), Tensor.Shape.end(), Declared.Shape.begin() + 1,
+                    [](const Dim &D, int64_t Size) { return fits(Size, D); });
+}
+
+constexpr std::array<std::string_view, 17> TypeNames{
+    "?",     "float32", "uint8",  "int8",   "uint16",    "int16",      "int32",   "int64",  "string",
+    "bool",  "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
+
+std::string text(const Signature &Declared) {
+  const auto Type = static_cast<size_t>(Declared.Type);
+  std::string Text(Type < TypeNames.size() ? TypeNames[Type] : "?");
+  Text += "[";
+  for (size_t I = 0; I < Declared.Shape.size(); ++I)
+    Text += (I ? "," : "") + (Declared.Shape[I] < 0 ? "?" : std::to_string(Declared.Shape[I]));
+  return Text + "]";
+}
+
+std::string text(const TensorSpec &Tensor) {
+  std::string Text = std::string(name(Tensor.Type)) + "[1";
+  for (const Dim &D : Tensor.Shape)
+    Text += "," + (D.How == Dim::Kind::AtMost ? "?" : std::to_string(D.Size));
+  return Text + "]";
+}
+
+} // namespace
+
+ONNXTensorElementDataType onnxType(DType Type) {
+  // In the order of DType.
+  static constexpr ONNXTensorElementDataType Types[] = {
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED};
+  static_assert(std::size(Types) == static_cast<size_t>(DType::String) + 1);
+  return Types[static_cast<size_t>(Type)];
+}
+
+Expected<void> OnnxModel::checkInputs(const AgentSpec &Agent) const {
+  auto Declared = signatures(*this, &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
+                             &OrtApi::SessionGetInputTypeInfo);
+  if (!Declared)
+    return Unexpected(Declared.error());
+  size_t Used = 0;
+  for (const TensorSpec &Tensor : Agent.Inputs) {
+    if (Tensor.Role == TensorRole::Mask)
+      continue;
+    auto Found = std::ranges::find(*Declared, Tensor.Name, &Signature::Name);
+    const std::string Which = "input '" + std::string(Tensor.Name) + "'";
+    if (Found == Declared->end())
+      return invalid(Path, "it has no " + Which + ", expected " + text(Tensor));
+    if (!fits(*Found, Tensor))
+      return invalid(Path, Which + " is " + text(*Found) + ", expected " + text(Tensor));
+    ++Used;
+  }
+  for (const Signature &Input : *Declared)
+    if (std::ranges::none_of(Agent.Inputs, [&](const TensorSpec &T) { return T.Name == Input.Name && T.Role != TensorRole::Mask; }))
+      return invalid(Path, "input '" + Input.Name + "' is none of agent '" + std::string(Agent.Name) + "'");
+  return {};
+}
+
+Expected<void> OnnxModel::checkOutput(const AgentSpec &Agent) const {
+  auto Declared = signatures(*this, &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
+                             &OrtApi::SessionGetOutputTypeInfo);
+  if (!Declared)
+    return Unexpected(Declared.error());
+  const bool Argmax = Agent.Advice.Kind == AdviceKind::Argmax;
+  const Dim Choices{Dim::Kind::Fixed, Argmax ? Agent.Advice.Choices.Size : 1, {}};
+  const TensorSpec Output{outputName(Agent.Advice.Kind), DType::Float32, {Choices}, 0, 0, "", TensorRole::Input};
+  auto Found = std::ranges::find(*Declared, Output.Name, &Signature::Name);
+  const std::string Which = "output '" + std::string(Output.Name) + "'";
+  if (Found == Declared->end())
+    return invalid(Path, "it has no " + Which + ", expected " + text(Output));
+  if (!fits(*Found, Output))
+    return invalid(Path, Which + " is " + text(*Found) + ", expected " + text(Output));
+  return {};
+}
+
+Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent) {
+  auto Library = OnnxLibrary::get();
+  if (!Library)
+    return Unexpected(Library.error());
+  const OrtApi &Api = *(*Library)->Api;
+  OrtSessionOptions *RawOptions = nullptr;
+  if (auto Done = (*Library)->check(Api.CreateSessionOptions(&RawOptions), Path); !Done)
+    return Unexpected(Done.error());
+  const OrtOwned<OrtSessionOptions> Options(RawOptions, Api.ReleaseSessionOptions);
+  // One thread: the compiler's own, so that a build with many jobs is not slowed by pools.
+  for (OrtStatus *Status : {Api.SetIntraOpNumThreads(RawOptions, 1), Api.SetInterOpNumThreads(RawOptions, 1)})
+    if (auto Done = (*Library)->check(Status, Path); !Done)
+      return Unexpected(Done.error());
+  OrtSession *Session = nullptr;
+  if (auto Done = (*Library)->check(Api.CreateSession((*Library)->Env, Path.c_str(), RawOptions, &Session), Path); !Done)
+    return Unexpected(Done.error());
+  OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, Api.ReleaseSession));
+  if (auto Done = Model.checkInputs(Agent); !Done)
+    return Unexpected(Done.error());
+  if (auto Done = Model.checkOutput(Agent); !Done)
+    return Unexpected(Done.error());
+  return Model;
+}
+
+} // namespace mlcb

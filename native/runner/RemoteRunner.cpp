@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runner/RemoteRunner.h"
+
+#include "channel/Fifo.h"
+#include "protocol/Observation.h"
+
+#include <cstring>
+#include <unistd.h>
+
+namespace mlcb {
+namespace {
+
+constexpr double FarewellSeconds = 1;
+
+Unexpected outOfTurn(const Frame &Got) {
+  return fail(ErrorKind::ProtocolError, "a frame of kind '" + std::string(name(Got.Kind)) + "' came where advice was due");
+}
+
+} // namespace
+
+RemoteRunner::RemoteRunner(std::unique_ptr<Channel> Link, RemoteOptions Options)
+    : Link(std::move(Link)), Options(std::move(Options)), Codec(findSerializer(this->Options.Serializer)) {}
+
+RemoteRunner::~RemoteRunner() {
+  if (Link.isOpen())
+    (void)Link.send(FrameKind::Bye, {}, after(FarewellSeconds));
+}
+
+Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string &Base, RemoteOptions Options,
+                                                              Deadline Until) {
+  auto Pair = Fifo::open(Base, FifoEnd::Compiler);
+  if (!Pair)
+    return Unexpected(Pair.error());
+  auto Connected = Pair->connect(Until);
+  if (!Connected)
+    return Unexpected(Connected.error());
+  auto Runner = std::make_unique<RemoteRunner>(std::move(*Connected), std::move(Options));
+  auto First = Runner->Link.receive(Until);
+  if (!First)
+    return Unexpected(First.error());
+  if (First->Kind != FrameKind::Hello)
+    return Runner->Link.refuse({ErrorKind::ProtocolError, "the first frame is not a Hello"});
+  auto Asked = Hello::fromJson(First->text());
+  if (!Asked)
+    return Runner->Link.refuse(Asked.error());
+  Runner->Codec = findSerializer(Asked->Serializer);
+  Runner->Options.Task = std::move(Asked->Task);
+  Runner->Options.Parameters = std::move(Asked->Parameters);
+  Runner->Options.Metrics = std::move(Asked->Metrics);
+  return Runner;
+}
+
+Expected<void> RemoteRunner::onBind() {
+  if (!Codec)
+    return Link.refuse({ErrorKind::InvalidArgument, "the learner asks for a serializer that this build lacks"});
+  auto Wanted = wantMetrics(Spec, Options.Metrics);
+  if (!Wanted)
+    return Link.refuse(Wanted.error());
+  WantedMetrics = std::move(*Wanted);
+  Layouts = observationLayout(Spec, WantedMetrics);
+  return greet();
+}
+
+Expected<void> RemoteRunner::greet() {
+  if (Options.Greets == RemoteOptions::Greeting::Hello)
+    return Link.send(FrameKind::Hello, bytesOf(Spec.toJson()), after(Options.SendSeconds));
+  const std::string Pid = "{\"pid\":" + std::to_string(::getpid()) + "}";
+  return Link.send(FrameKind::Begin, bytesOf(Pid), after(Options.SendSeconds));
+}
+
+Expected<void> RemoteRunner::sendState(FrameKind Kind, size_t Agent, uint8_t Flags) {
+  Views.resize(Layouts[Agent].size());
+  size_t Next = 0;
+  auto Add = [&](const Buffer &From) {
+    Views[Next].Shape = From.Shape;
+    Views[Next++].Bytes = From.bytes();
+  };
+  for (const Buffer &Input : Inputs[Agent])
+    Add(Input);
+  for (size_t I = 0; I < Metrics.size(); ++I)
+    if (WantedMetrics[I])
+      Add(Metrics[I]);
+  Codec->encode(Layouts[Agent], Views, Payload);
+  return Link.send(Kind, Payload, after(Options.SendSeconds), static_cast<uint8_t>(Agent), Flags);
+}
+
+/// The learner's turn: the compiler's clock stands still.
+Expected<Frame> RemoteRunner::waitForFrame() {
+  if (Options.EndTurn)
+    Options.EndTurn();
+  auto Got = Link.receive(after(Options.IdleSeconds));
+  if (Options.BeginTurn)
+    Options.BeginTurn();
+  return Got;
+}
+
+Expected<Frame> RemoteRunner::awaitAdvice(size_t Agent) {
+  bool Resend = true;
+  for (;;) {
+    if (Resend)
+      if (auto Sent = sendState(FrameKind::Observation, Agent, 0); !Sent)
+        return Unexpected(Sent.error());
+    auto Got = waitForFrame();
+    if (!Got || Got->Kind == FrameKind::Advice)
+      return Got;
+    if (Got->Kind == FrameKind::Bye) {
+      Link.close();
+      return fail(ErrorKind::PeerGone, "the learner ended the episode");
+    }
+    if (Got->Kind != FrameKind::Fork)
+      return Link.refuse(outOfTurn(*Got).value());
+    auto IsClone = answerFork(std::move(Got->Attached));
+    if (!IsClone)
+      return Unexpected(IsClone.error());
+    Resend = *IsClone;
+  }
+}
+
+/// True in the clone, which speaks on the episode's channel from here on. Whatever goes wrong is said there: the original goes on.
+Expected<bool> RemoteRunner::answerFork(FileDescriptor Episode) {
+  if (!Episode)
+    return Link.refuse({ErrorKind::ProtocolError, "a Fork came without a channel for the clone"});
+  const pid_t Pid = Options.Fork ? Options.Fork() : -1;
+  if (Pid > 0)
+    return false;
+  const std::string Reason = Options.Fork ? std::strerror(errno) : "this compiler does not allow it";
+  Framed Clone(socketChannel(std::move(Episode)));
+  if (Pid < 0) {
+    (void)Clone.refuse({ErrorKind::SystemError, "the episode cannot be forked: " + Reason});
+    return false;
+  }
+  Link = std::move(Clone); // closes the clone's copy of the original's channel
+  Options.Greets = RemoteOptions::Greeting::Begin;
+  if (auto Greeted = greet(); !Greeted)
+    return Unexpected(Greeted.error());
+  return true;
+}
+
+template <class T> Expected<T> RemoteRunner::advice(size_t Agent) {
+  auto Got = awaitAdvice(Agent);
+  if (!Got)
+    return Unexpected(Got.error());
+  T Advice;
+  if (Got->Payload.size() != sizeof Advice)
+    return Link.refuse({ErrorKind::ProtocolError, "advice of " + std::to_string(Got->Payload.size()) +
+                                                      " bytes, expected " + std::to_string(sizeof Advice)});
+  std::memcpy(&Advice, Got->Payload.data(), sizeof Advice);
+  return Advice;
+}
+
+Expected<int64_t> RemoteRunner::choose(size_t Agent) {
+  auto Index = advice<int64_t>(Agent);
+  if (!Index)
+    return Index;
+  const AdviceSpec &Asked = Spec.Task.Agents[Agent].Advice;
+  const auto Legal = mask(Agent);
+  const bool InRange = *Index >= 0 && *Index < Asked.Choices.Size;
+  if (InRange && (Legal.empty() || Legal[static_cast<size_t>(*Index)]))
+    return Index;
+  return Link.refuse({ErrorKind::ProtocolError,
+                      "advice " + std::to_string(*Index) + " for " + std::string(Asked.Name) +
+                          (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices")});
+}
+
+Expected<double> RemoteRunner::value(size_t Agent) { return advice<double>(Agent); }
+
+Expected<void> RemoteRunner::end(EndReason Why, size_t Agent) {
+  return sendState(FrameKind::EpisodeEnd, Agent, static_cast<uint8_t>(Why));
+}
+
+} // namespace mlcb

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A learner at the other end of a channel gives the advice.
+#pragma once
+
+#include "channel/Channel.h"
+#include "protocol/Framed.h"
+#include "runner/ModelRunner.h"
+#include "serdes/Serializer.h"
+
+#include <functional>
+#include <sys/types.h>
+
+namespace mlcb {
+
+/// How a RemoteRunner behaves beyond the conversation itself.
+struct RemoteOptions {
+  /// What it says first: the bound spec, to a learner that said Hello to it; or its pid, on the channel of an episode.
+  enum class Greeting { Hello, Begin } Greets = Greeting::Hello;
+
+  std::vector<std::string> Metrics;            // those the learner wants
+  std::string_view Serializer = DefaultSerializer;
+  std::string Task, Parameters = "{}";         // what the learner asks for
+  double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
+  double SendSeconds = 60;                     // how long it may take to drain a frame
+
+  /// Answers a Fork frame: as fork(), 0 in the clone, -1 and errno if it failed. Without it a Fork is refused.
+  std::function<pid_t()> Fork;
+
+  /// Called when the compiler's turn ends (it waits for advice) and begins again.
+  std::function<void()> EndTurn, BeginTurn;
+};
+
+class RemoteRunner final : public ModelRunner {
+public:
+  /// Over a channel whose other end knows what to expect. bind() sends the greeting.
+  RemoteRunner(std::unique_ptr<Channel> Link, RemoteOptions Options);
+
+  /// Opens the FIFOs of BASE and hears the learner's Hello.
+  static Expected<std::unique_ptr<RemoteRunner>> connect(const std::string &Base, RemoteOptions Options, Deadline Until);
+
+  /// Says Bye if the conversation is still open.
+  ~RemoteRunner() override;
+
+  std::string_view task() const override { return Options.Task; }
+  std::string_view parameters() const override { return Options.Parameters; }
+  Expected<void> end(EndReason Why, size_t Agent) override;
+
+  /// Tells the learner in an Error frame why the episode cannot go on.
+  void refuse(Error Why) { (void)Link.refuse(std::move(Why)); }
+
+  /// Where, and as which frame, a signal handler writes its Error; -1 once the channel is closed.
+  int fileno() const { return Link.fileno(); }
+  uint32_t nextSequence() const { return Link.nextSequence(); }
+
+private:
+  Expected<void> onBind() override;
+  Expected<int64_t> choose(size_t Agent) override;
+  Expected<double> value(size_t Agent) override;
+
+  Expected<void> greet();
+  Expected<void> sendState(FrameKind Kind, size_t Agent, uint8_t Flags);
+  Expected<Frame> awaitAdvice(size_t Agent);
+  Expected<Frame> waitForFrame();
+  Expected<bool> answerFork(FileDescriptor Episode);
+  template <class T> Expected<T> advice(size_t Agent);
+
+  Framed Link;
+  RemoteOptions Options;
+  const Serializer *Codec;
+  std::vector<std::vector<TensorSpec>> Layouts; // [agent]
+  std::vector<TensorView> Views;
+  std::vector<std::byte> Payload;
+};
+
+} // namespace mlcb

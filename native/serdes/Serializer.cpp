@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "serdes/Bitstream.h"
+
+namespace mlcb {
+
+Serializer::~Serializer() = default;
+
+const Serializer *findSerializer(std::string_view Name) {
+  static const Bitstream TheBitstream;
+  static const Serializer *const All[] = {&TheBitstream};
+  for (const Serializer *Candidate : All)
+    if (Candidate->name() == Name)
+      return Candidate;
+  return nullptr;
+}
+
+} // namespace mlcb

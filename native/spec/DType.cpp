@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "spec/DType.h"
+
+#include <array>
+
+namespace mlcb {
+namespace {
+
+struct Row {
+  std::string_view Name;
+  size_t Bytes;
+};
+
+// In the order of DType.
+constexpr std::array<Row, 9> Rows{{{"int8", 1},
+                                   {"int16", 2},
+                                   {"int32", 4},
+                                   {"int64", 8},
+                                   {"uint8", 1},
+                                   {"float32", 4},
+                                   {"float64", 8},
+                                   {"bool", 1},
+                                   {"string", 0}}};
+static_assert(Rows.size() == static_cast<size_t>(DType::String) + 1);
+
+} // namespace
+
+std::string_view name(DType Type) { return Rows[static_cast<size_t>(Type)].Name; }
+
+size_t byteSize(DType Type) { return Rows[static_cast<size_t>(Type)].Bytes; }
+
+} // namespace mlcb

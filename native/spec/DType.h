@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Element types of tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace mlcb {
+
+enum class DType : uint8_t { Int8, Int16, Int32, Int64, UInt8, Float32, Float64, Bool, String };
+
+/// NumPy's name of the type ("float32"); "string" for String.
+std::string_view name(DType Type);
+
+/// Bytes of one element; 0 for String.
+size_t byteSize(DType Type);
+
+template <class T> consteval DType dtypeOf() {
+  if constexpr (std::is_same_v<T, int8_t>) return DType::Int8;
+  else if constexpr (std::is_same_v<T, int16_t>) return DType::Int16;
+  else if constexpr (std::is_same_v<T, int32_t>) return DType::Int32;
+  else if constexpr (std::is_same_v<T, int64_t>) return DType::Int64;
+  else if constexpr (std::is_same_v<T, uint8_t>) return DType::UInt8;
+  else if constexpr (std::is_same_v<T, float>) return DType::Float32;
+  else if constexpr (std::is_same_v<T, double>) return DType::Float64;
+  else if constexpr (std::is_same_v<T, bool>) return DType::Bool;
+  else {
+    static_assert(std::is_same_v<T, std::string>, "not an element type");
+    return DType::String;
+  }
+}
+
+} // namespace mlcb

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// JSON from strangers, read without exceptions: what is absent or of another type is a default. For .cpp files only.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace mlcb {
+
+using Json = nlohmann::json;
+
+/// The value, or one for which is_discarded() holds where the text is no JSON.
+inline Json parseJson(std::string_view Text) { return Json::parse(Text, nullptr, /*allow_exceptions=*/false); }
+
+/// The text of a value; never fails (bytes that are no UTF-8 are replaced).
+inline std::string dumpJson(const Json &Value) {
+  return Value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// dumpJson(), cut where it would not fit in a sentence.
+inline std::string shortText(const Json &Value) {
+  std::string Text = dumpJson(Value);
+  return Text.size() > 80 ? Text.substr(0, 77) + "..." : Text;
+}
+
+/// The member of that name; null where there is none, or the value is no object.
+inline const Json &member(const Json &Object, std::string_view Name) {
+  static const Json Null;
+  if (!Object.is_object())
+    return Null;
+  auto Found = Object.find(Name);
+  return Found == Object.end() ? Null : *Found;
+}
+
+inline std::string stringOf(const Json &Value, std::string_view Default = "") {
+  const auto *Text = Value.get_ptr<const std::string *>();
+  return Text ? *Text : std::string(Default);
+}
+
+} // namespace mlcb

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "spec/SpecJson.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace mlcb {
+namespace {
+
+/// Documentation is not part of the contract between two ends: a better sentence must not refuse a policy.
+enum class Docs { No, Yes };
+
+void addDoc(Json &Object, std::string_view Doc, Docs With) {
+  if (With == Docs::Yes)
+    Object["doc"] = Doc;
+}
+
+Json describe(const Dim &D) {
+  if (D.How == Dim::Kind::AtMost)
+    return {{"at_most", D.Size}};
+  return D.Size;
+}
+
+std::string_view name(TensorRole Role) {
+  switch (Role) {
+  case TensorRole::Input:
+    return "input";
+  case TensorRole::Mask:
+    return "mask";
+  case TensorRole::Metric:
+    return "metric";
+  }
+  return "";
+}
+
+Json describe(const TensorSpec &Tensor, Docs With) {
+  Json Shape = Json::array();
+  for (const Dim &D : Tensor.Shape)
+    Shape.push_back(describe(D));
+  Json Result{{"name", Tensor.Name}, {"dtype", name(Tensor.Type)}, {"shape", Shape}, {"role", name(Tensor.Role)}};
+  if (Tensor.Role != TensorRole::Metric)
+    Result.update({{"low", Tensor.Low}, {"high", Tensor.High}});
+  addDoc(Result, Tensor.Doc, With);
+  return Result;
+}
+
+Json describe(const std::vector<TensorSpec> &Tensors, Docs With) {
+  Json Result = Json::array();
+  for (const TensorSpec &Tensor : Tensors)
+    Result.push_back(describe(Tensor, With));
+  return Result;
+}
+
+Json describe(const AdviceSpec &Advice, Docs With) {
+  const bool Argmax = Advice.Kind == AdviceKind::Argmax;
+  Json Result{{"kind", Argmax ? "argmax" : "value"}, {"name", Advice.Name}, {"choices", Advice.Choices.Size}};
+  addDoc(Result, Advice.Doc, With);
+  return Result;
+}
+
+Json describe(const BoundSpec &Spec, Docs With) {
+  Json Agents = Json::array();
+  for (const AgentSpec &Agent : Spec.Task.Agents)
+    Agents.push_back({{"name", Agent.Name},
+                      {"inputs", describe(Agent.Inputs, With)},
+                      {"advice", describe(Agent.Advice, With)}});
+  Json Result{{"task", Spec.Task.Name},
+              {"parameters", parseJson(Spec.Parameters)},
+              {"agents", std::move(Agents)},
+              {"metrics", describe(Spec.Task.Metrics, With)},
+              {"llvm", MLCB_LLVM_MAJOR}};
+  addDoc(Result, Spec.Task.Doc, With);
+  return Result;
+}
+
+} // namespace
+
+std::string typeAndShape(const Json &Tensor) {
+  std::string Text = stringOf(member(Tensor, "dtype"), "?") + "[";
+  bool First = true;
+  for (const Json &D : member(Tensor, "shape")) {
+    Text += First ? "" : ",";
+    Text += D.is_object() ? "<=" + dumpJson(member(D, "at_most")) : dumpJson(D);
+    First = false;
+  }
+  return Text + "]";
+}
+
+std::string digestOf(const BoundSpec &Spec) {
+  static constexpr char Hex[] = "0123456789abcdef";
+  const std::string Text = dumpJson(describe(Spec, Docs::No));
+  XXH128_canonical_t Bytes;
+  XXH128_canonicalFromHash(&Bytes, XXH3_128bits(Text.data(), Text.size()));
+  std::string Result;
+  for (unsigned char Byte : Bytes.digest)
+    Result += {Hex[Byte >> 4], Hex[Byte & 15]};
+  return Result;
+}
+
+std::string BoundSpec::toJson() const {
+  Json Result = describe(*this, Docs::Yes);
+  Result["digest"] = Digest;
+  return dumpJson(Result);
+}
+
+} // namespace mlcb

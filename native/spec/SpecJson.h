@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A bound spec as JSON. For .cpp files only.
+#pragma once
+
+#include "spec/JsonAccess.h"
+#include "spec/TaskSpec.h"
+
+namespace mlcb {
+
+/// `{"float32[300]"}`-like text of a tensor in the JSON of a bound spec; a varying dimension is "<=600".
+std::string typeAndShape(const Json &Tensor);
+
+/// 32 hex digits: XXH3-128 over everything but the documentation and the digest itself.
+std::string digestOf(const BoundSpec &Spec);
+
+} // namespace mlcb

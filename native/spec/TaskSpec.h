@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a compiler and a policy say to each other: the tensors, metrics, agents and parameters of a task.
+#pragma once
+
+#include "spec/DType.h"
+#include "spec/Error.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlcb {
+
+/// One dimension of a declared shape: fixed, the value (or length) of a parameter, or varying up to a maximum.
+struct Dim {
+  enum class Kind { Fixed, Param, AtMost };
+  Kind How = Kind::Fixed;
+  int64_t Size = 0;       // Fixed, AtMost; for Param, set by binding
+  std::string_view Param; // of Kind::Param
+};
+
+enum class TensorRole { Input, Mask, Metric };
+
+struct TensorSpec {
+  std::string_view Name;
+  DType Type;
+  std::vector<Dim> Shape;
+  double Low, High;
+  std::string_view Doc;
+  TensorRole Role;
+
+  /// Elements of a tensor of the maximal shape (SIZE_MAX where that overflows). Only of a bound spec.
+  size_t maxElements() const;
+
+  /// The maximal shape. Only of a bound spec.
+  std::vector<int64_t> maxShape() const;
+};
+
+enum class AdviceKind { Argmax, Value };
+
+struct AdviceSpec {
+  AdviceKind Kind;
+  std::string_view Name;
+  Dim Choices; // Argmax: number of logits
+  std::string_view Doc;
+};
+
+/// An agent sees its own tensors and mask and gives its own advice.
+struct AgentSpec {
+  std::string_view Name;
+  std::vector<TensorSpec> Inputs; // Input and Mask, in declared order
+  AdviceSpec Advice;
+
+  /// Index of the mask among the inputs, or -1.
+  int maskIndex() const;
+};
+
+struct ParamSpec {
+  std::string_view Name;
+  std::string_view Default; // JSON text
+  std::string_view Doc;
+};
+
+/// A task as declared in native/tasks/<name>.def.
+struct TaskSpec {
+  std::string_view Name;
+  std::string_view Doc;
+  std::vector<ParamSpec> Params;
+  std::vector<AgentSpec> Agents;
+  std::vector<TensorSpec> Metrics;
+};
+
+/// A task whose parameters have values: every shape is known, and a digest names it.
+/// The digest covers tensors, agents, all parameters (action texts and vocabulary digest among them) and LLVM's major version.
+struct BoundSpec {
+  TaskSpec Task;          // every Dim of Kind::Param carries its Size
+  std::string Parameters; // canonical JSON object: every declared parameter, keys sorted
+  std::string Digest;     // 32 hex digits
+
+  std::string toJson() const;
+};
+
+/// Every task this build declares, in the order of native/tasks/*.def.
+const std::vector<TaskSpec> &allTasks();
+const TaskSpec *findTask(std::string_view Name);
+
+/// Binds a task with a JSON object of parameters; a parameter that is absent takes its default, an unknown one is an error.
+Expected<BoundSpec> bindTask(const TaskSpec &Task, std::string_view ParametersJson);
+
+/// Binds again what the JSON of a bound spec binds. A task this build lacks or declares otherwise is a SpecMismatch.
+Expected<BoundSpec> rebind(std::string_view BoundJson);
+
+/// One sentence naming the first difference between what the compiler sends and what the Expecter expects, as
+/// "posetrl/embedding: compiler sends float32[75], this build expects float32[300]". Both are JSON of bound specs.
+std::string describeMismatch(std::string_view CompilerJson, std::string_view ExpectedJson,
+                             std::string_view Expecter = "this build");
+
+} // namespace mlcb

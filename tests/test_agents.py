@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Features and masked modules: what a policy sees, and what it may not choose."""
+
+from dataclasses import asdict
+from typing import Any
+
+import known_optimum
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+
+from mlcb_gym.agents.features import CLIP, Features
+from mlcb_gym.agents.masked_dqn import MaskedDqn
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.agents.network import MASK, LogitsNetwork, NetworkConfig
+from mlcb_gym.training.policy import batch, greedy, random_observations
+
+ENV = known_optimum.ToyEnv()
+
+
+@pytest.fixture(scope="module")
+def observations() -> dict[str, torch.Tensor]:
+    return random_observations([known_optimum.ToyEnv()], known_optimum.PROGRAMS, episodes=32, seed=3)
+
+
+def features() -> Features:
+    return Features(ENV.observation_space, actions=len(known_optimum.ACTIONS))
+
+
+def module(kind: type, **config: Any) -> Any:
+    return kind(
+        observation_space=ENV.observation_space,
+        action_space=ENV.action_space,
+        inference_only=False,
+        model_config={"network": asdict(NetworkConfig(final_gain=1.0)), **config},
+    )
+
+
+def dqn(epsilon: float) -> MaskedDqn:
+    return module(MaskedDqn, double_q=True, epsilon=epsilon)
+
+
+def test_features_are_standardised_over_the_observations_they_were_fixed_with(observations: dict[str, torch.Tensor]) -> None:
+    made = features()
+    made.standardise(observations)
+    continuous = made(observations)[:, : -made.categorical_width]
+    assert continuous.mean(dim=0).abs().max() < 0.1
+    assert continuous.std(dim=0).max() < 1.1
+
+
+def test_features_of_the_largest_allowed_observation_are_finite_and_bounded() -> None:
+    largest = {name: torch.from_numpy(np.asarray(space.high))[None] for name, space in ENV.observation_space.items() if name != MASK}
+    seen = features()(largest)
+    assert torch.isfinite(seen).all()
+    assert seen.abs().max() <= CLIP
+
+
+def test_no_last_action_is_a_vector_of_zeros(observations: dict[str, torch.Tensor]) -> None:
+    first = {name: value[:1] for name, value in observations.items()}
+    made = features()
+    assert not made(first)[:, -made.categorical_width :].any()
+
+
+def test_last_actions_are_one_hot(observations: dict[str, torch.Tensor]) -> None:
+    taken = {name: value[:1] for name, value in observations.items()} | {"last_actions": torch.tensor([[2, -1, -1, -1]])}
+    made = features()
+    assert made(taken)[0, -made.categorical_width :].nonzero().flatten().tolist() == [2]
+
+
+def test_mask_is_no_input_of_the_network(observations: dict[str, torch.Tensor]) -> None:
+    network = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig())
+    network({name: value for name, value in observations.items() if name != MASK})
+
+
+def test_tensor_without_features_of_its_own_is_squashed() -> None:
+    space = spaces.Dict({"depth": spaces.Box(0, 10**9, (3,), np.int64), MASK: spaces.MultiBinary(2)})
+    seen = Features(space, actions=2)({"depth": torch.tensor([[0, 10, 10**9]])})
+    assert seen.tolist() == [pytest.approx([0.0, 2.998, CLIP], abs=1e-3)]
+
+
+def test_policy_gives_illegal_actions_no_probability(observations: dict[str, torch.Tensor]) -> None:
+    masked = observations | {MASK: torch.tensor([0, 1, 0, 1, 0], dtype=torch.int8).expand_as(observations[MASK])}
+    logits = module(MaskedPolicyGradient).forward_inference({"obs": masked})["action_dist_inputs"]
+    assert logits.softmax(dim=1)[:, [0, 2, 4]].max() == 0.0
+
+
+def test_policy_is_finite_where_nothing_is_allowed(observations: dict[str, torch.Tensor]) -> None:
+    masked = observations | {MASK: torch.zeros_like(observations[MASK])}
+    logits = module(MaskedPolicyGradient).forward_inference({"obs": masked})["action_dist_inputs"]
+    assert torch.isfinite(logits.softmax(dim=1)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0])
+def test_dqn_explores_allowed_actions_alone(observations: dict[str, torch.Tensor], epsilon: float) -> None:
+    masked = observations | {MASK: torch.tensor([0, 1, 0, 1, 0], dtype=torch.int8).expand_as(observations[MASK])}
+    actions = dqn(epsilon).forward_exploration({"obs": masked}, t=0)["actions"]
+    assert set(actions.tolist()) <= {1, 3}
+
+
+def test_dqn_explores_every_allowed_action(observations: dict[str, torch.Tensor]) -> None:
+    torch.manual_seed(1)
+    actions = dqn(1.0).forward_exploration({"obs": observations}, t=0)["actions"]
+    assert set(actions.tolist()) == set(range(len(known_optimum.ACTIONS)))
+
+
+def test_dqn_survives_an_empty_mask(observations: dict[str, torch.Tensor]) -> None:
+    masked = observations | {MASK: torch.zeros_like(observations[MASK])}
+    assert len(dqn(1.0).forward_exploration({"obs": masked}, t=0)["actions"]) == len(observations[MASK])
+
+
+def test_greedy_choice_keeps_to_the_mask() -> None:
+    observation, _ = ENV.reset(seed=1)
+    network = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig()).eval()
+    assert greedy(network)(observation | {MASK: np.array([0, 0, 1, 0, 0], np.int8)}) == 2
+
+
+def test_batch_adds_one_leading_axis() -> None:
+    observation, _ = ENV.reset(seed=1)
+    assert {name: tuple(t.shape) for name, t in batch([observation] * 3).items()} == {
+        name: (3, *value.shape) for name, value in observation.items()
+    }
