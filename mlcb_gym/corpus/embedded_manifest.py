@@ -25,6 +25,7 @@ MANIFEST = Path(__file__).with_name("embedded") / "manifest.json"
 LEVELS = ("-O0", "-O1", "-Oz", "-O3")
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror")
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+UNINITIALIZED = ("-O1", "-g", "-fsanitize=memory")  # clang's alone
 
 #: CPU seconds: long enough to tell two builds apart, short enough to run at the end of an episode.
 SLOWEST_O0 = 0.5
@@ -49,8 +50,8 @@ def check(source: Path, gcc: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="mlcb-embedded-") as folder:
         runs = {
             f"{compiler.name} {' '.join(flags)}": _run(_build(source, compiler, flags, Path(folder)))
-            for compiler in (clang, gcc)
-            for flags in (*((level,) for level in LEVELS), SANITIZED)
+            for compiler, checks in ((clang, (SANITIZED, UNINITIALIZED)), (gcc, (SANITIZED,)))
+            for flags in (*((level,) for level in LEVELS), *checks)
         }
     expected = runs[f"{clang.name} -O0"]
     for build, run in runs.items():

@@ -35,7 +35,7 @@ class TransE:
     """How the vectors are trained."""
 
     dimension: int = 300
-    steps: int = 6000
+    steps: int = 4000
     batch: int = 1024
     margin: float = 1.0
     learning_rate: float = 0.01
@@ -86,6 +86,8 @@ def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
     """The vectors of ``number`` entities, scaled so that the largest component is 1."""
     import torch
 
+    # One thread: sums in one order are the same vectors every time, and the tensors are small.
+    torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(config.seed)
     # Sorted: the order in which modules were read must not matter.
     triplets = torch.tensor(sorted(counts))
@@ -121,7 +123,9 @@ def as_json(names: Sequence[str], vectors: "Tensor") -> str:
 
 
 def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Tensor", relation: "Tensor") -> "Tensor":
-    distance: Tensor = (vectors[head] + relations[relation] - vectors[tail]).norm(dim=1)
+    from torch.nn.functional import embedding
+
+    distance: Tensor = (embedding(head, vectors) + embedding(relation, relations) - embedding(tail, vectors)).norm(dim=1)
     return distance
 
 

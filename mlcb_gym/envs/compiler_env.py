@@ -182,6 +182,11 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         return clone
 
     @property
+    def observation(self) -> Observation:
+        """The last observation."""
+        return self._observation
+
+    @property
     def measured(self) -> Metrics:
         """The metrics of the last observation."""
         return self._metrics

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,23 @@ class Trace:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, line: str) -> "Trace":
-        fields = json.loads(line)
+    def from_fields(cls, fields: dict[str, Any]) -> "Trace":
         return cls(**fields | {"actions": tuple(fields["actions"]), "sizes": tuple(fields["sizes"])})
 
 
-def read_traces(path: Path) -> Iterator[Trace]:
-    """The traces of a file; none if it does not exist. A last line that was cut short by a crash is left out."""
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one a line; none if it does not exist. A last line that was cut short by a crash is left out."""
     if not path.exists():
         return
     with path.open() as lines:
         for line in lines:
             if line.endswith("\n"):
-                yield Trace.from_json(line)
+                yield json.loads(line)
+
+
+def read_traces(path: Path) -> Iterator[Trace]:
+    """The traces of a file."""
+    return map(Trace.from_fields, read_lines(path))
 
 
 def best_by_program(traces: Iterable[Trace], count: int = 1) -> dict[str, list[Trace]]:

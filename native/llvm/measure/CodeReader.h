@@ -4,10 +4,12 @@
 
 #include "llvm/measure/FunctionCode.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+
+#include <optional>
 
 namespace llvm {
 class Function;
@@ -39,8 +41,6 @@ public:
   void read(llvm::MCObjectStreamer &Streamer, JumpResolver Resolve);
 
   llvm::ArrayRef<Entry> functions() const { return Entries; }
-  /// Of the one kind of CIE that all of them share, without padding; 0 where there is none.
-  uint32_t cieBytes() const { return CieBytes; }
 
 private:
   void readText(const llvm::MCAssembler &Layout, Entry &E);
@@ -48,7 +48,6 @@ private:
   void readFrames(llvm::MCObjectStreamer &Streamer);
 
   llvm::SmallVector<Entry, 0> Entries;
-  uint32_t CieBytes = 0;
 };
 
 } // namespace mlcb::measure

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace mlcb::measure {
@@ -30,7 +31,8 @@ struct FunctionCode {
   Piece JumpTables;
   std::array<Piece, 4> Pools; // mergeable constants of 4, 8, 16 and 32 bytes
   Piece OtherPool;            // constants of other sizes
-  uint32_t FrameBytes = 0;    // of the frame description, without padding; 0 where it has none
+  uint32_t FrameBytes = 0;    // of its frame description; 0 where it has none
+  uint8_t CieBytes = 0;       // of the common part that the frame description needs
   TextSection Section = TextSection::Plain;
   uint8_t MinText = 0; // least bytes of text; 255 is that or more
   uint8_t NumFarJumps = 0;

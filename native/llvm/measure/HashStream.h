@@ -39,4 +39,12 @@ private:
   llvm::SmallVector<uint64_t, 0> Words;
 };
 
+/// Keys of another kind of record about the same thing.
+inline Key relabel(Key K, llvm::StringRef Label) {
+  HashStream S;
+  S.add(K);
+  S.add(Label);
+  return S.hash();
+}
+
 } // namespace mlcb::measure

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/Measure.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/MC/MCObjectStreamer.h"
 #include "llvm/measure/CodeGenerator.h"
+#include "llvm/measure/Composer.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/measure/Targets.h"
@@ -16,10 +18,15 @@ namespace mlcb::measure {
 
 class Measurer::Impl {
 public:
-  Impl(std::unique_ptr<TargetMachine> TM, std::unique_ptr<CodeGenerator> Generator, SharedCache Cache)
-      : TM(std::move(TM)), Generator(std::move(Generator)), Cache(std::move(Cache)) {}
+  Impl(std::unique_ptr<TargetMachine> TM, std::unique_ptr<CodeGenerator> Generator, SharedCache Cache, bool PerFunction)
+      : TM(std::move(TM)), Generator(std::move(Generator)), Cache(std::move(Cache)),
+        Functions(*this->Generator, this->Cache, targetKey()), PerFunction(PerFunction) {}
 
   Size size(const Module &M) {
+    if (PerFunction)
+      if (auto Composed = Functions.size(M))
+        return *Composed;
+    Cache.count(SharedCache::WholeModules);
     Key K = bitcodeKey(M);
     if (auto Known = Cache.find<Size>(K)) {
       Cache.count(SharedCache::ModuleHits);
@@ -36,12 +43,21 @@ public:
   SharedCache Cache;
 
 private:
+  Key targetKey() const {
+    HashStream S;
+    S.add(TM->getTargetTriple().str());
+    S.add(TM->getTargetCPU());
+    return S.hash();
+  }
+
   Key bitcodeKey(const Module &M) const {
     SmallVector<char, 0> Bytes;
     raw_svector_ostream OS(Bytes);
-    OS << "size\0" << TM->getTargetTriple().str() << '\0' << TM->getTargetCPU() << '\0';
     WriteBitcodeToFile(M, OS);
-    return hashBytes({reinterpret_cast<const uint8_t *>(Bytes.data()), Bytes.size()});
+    HashStream S;
+    S.add(targetKey());
+    S.add(hashBytes(arrayRefFromStringRef(OS.str())));
+    return S.hash();
   }
 
   /// Code generation changes the IR, and may depend on the order of use lists: a clone's order follows from the module's text.
@@ -52,6 +68,9 @@ private:
                    [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
     return Result;
   }
+
+  Composer Functions;
+  bool PerFunction;
 };
 
 Measurer::Measurer(std::unique_ptr<Impl> I) : Self(std::move(I)) {}
@@ -67,7 +86,7 @@ Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, Strin
   auto Cache = SharedCache::create(Settings.Bytes);
   if (!Cache)
     return Cache.takeError();
-  return std::unique_ptr<Measurer>(new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(*Generator), std::move(*Cache))));
+  return std::unique_ptr<Measurer>(new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(*Generator), std::move(*Cache), Settings.PerFunction)));
 }
 
 Size Measurer::size(const Module &M) { return Self->size(M); }

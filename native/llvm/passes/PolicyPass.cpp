@@ -7,6 +7,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Signals.h"
 
 using namespace llvm;
 
@@ -42,6 +43,12 @@ Expected<void> runPolicy(const TaskRegistration &Task, ModelRunner &Runner, Modu
   return (*Pass)->run(M, Runner, {}).map([](EndReason) {});
 }
 
+/// One line, exit code 1, and no output file: opt ends inside emitError and would leave an empty one.
+void refuse(LLVMContext &Context, const Error &Why) {
+  sys::RunInterruptHandlers();
+  Context.emitError("mlcb: " + Why.Message);
+}
+
 /// Asks the policy; without one for the task it does nothing.
 class PolicyPass : public PassInfoMixin<PolicyPass> {
 public:
@@ -53,7 +60,7 @@ public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     Expected<bool> Done = ask(M);
     if (!Done)
-      M.getContext().emitError("mlcb: " + Done.error().Message); // no output is written after it
+      refuse(M.getContext(), Done.error());
     *Decided = Done.value_or(false);
     return PreservedAnalyses::none();
   }

@@ -207,38 +207,17 @@ static void comDo(Forth *f) {
 
 static void comRecurse(Forth *f) { emit(f, doCall, f->words[f->wordCount - 1].operand); }
 
-static const Word Builtins[] = {{"+", doBinary, '+', 0},
-                                {"-", doBinary, '-', 0},
-                                {"*", doBinary, '*', 0},
-                                {"/", doBinary, '/', 0},
-                                {"mod", doBinary, '%', 0},
-                                {"<", doBinary, '<', 0},
-                                {"=", doBinary, '=', 0},
-                                {"and", doBinary, '&', 0},
-                                {"dup", doStack, 0, 0},
-                                {"drop", doStack, 1, 0},
-                                {"swap", doStack, 2, 0},
-                                {"over", doStack, 3, 0},
-                                {">r", doStack, 4, 0},
-                                {"r>", doFromReturn, 0, 0},
-                                {"@", doFetch, 0, 0},
-                                {"!", doStore, 0, 0},
-                                {"+!", doStore, 1, 0},
-                                {".", doPrint, 0, 0},
-                                {"i", doIndex, 0, 0},
-                                {"j", doIndex, 1, 0},
-                                {":", comColon, 0, 1},
-                                {";", comSemicolon, 0, 1},
-                                {"if", comIf, 0, 1},
-                                {"else", comElse, 0, 1},
-                                {"then", comThen, 0, 1},
-                                {"begin", comBegin, 0, 1},
-                                {"until", comUntil, 0, 1},
-                                {"do", comDo, 0, 1},
-                                {"loop", comLoop, 0, 1},
-                                {"recurse", comRecurse, 0, 1},
-                                {"variable", comVariable, 0, 1},
-                                {"allot", comAllot, 0, 1}};
+// clang-format off
+static const Word Builtins[] = {
+    {"+", doBinary, '+', 0}, {"-", doBinary, '-', 0}, {"*", doBinary, '*', 0}, {"/", doBinary, '/', 0},
+    {"mod", doBinary, '%', 0}, {"<", doBinary, '<', 0}, {"=", doBinary, '=', 0}, {"and", doBinary, '&', 0},
+    {"dup", doStack, 0, 0}, {"drop", doStack, 1, 0}, {"swap", doStack, 2, 0}, {"over", doStack, 3, 0},
+    {">r", doStack, 4, 0}, {"r>", doFromReturn, 0, 0}, {"@", doFetch, 0, 0}, {"!", doStore, 0, 0},
+    {"+!", doStore, 1, 0}, {".", doPrint, 0, 0}, {"i", doIndex, 0, 0}, {"j", doIndex, 1, 0},
+    {":", comColon, 0, 1}, {";", comSemicolon, 0, 1}, {"if", comIf, 0, 1}, {"else", comElse, 0, 1},
+    {"then", comThen, 0, 1}, {"begin", comBegin, 0, 1}, {"until", comUntil, 0, 1}, {"do", comDo, 0, 1},
+    {"loop", comLoop, 0, 1}, {"recurse", comRecurse, 0, 1}, {"variable", comVariable, 0, 1}, {"allot", comAllot, 0, 1}};
+// clang-format on
 
 static void perform(Forth *f, Action action, int32_t operand) {
   f->operand = operand;

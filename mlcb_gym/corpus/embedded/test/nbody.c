@@ -91,7 +91,7 @@ void leapfrog(Body *bodies, int count, double dt) {
 
 void rungeKutta(Body *bodies, int count, double dt) {
   static const double Ahead[4] = {0, 0.5, 0.5, 1}, Weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  Body start[Planets], stage[Planets];
+  Body start[Planets], stage[Planets] = {{{0, 0, 0}, {0, 0, 0}, 0}};
   Vector pull[Planets], speed[Planets];
   memcpy(start, bodies, (size_t)count * sizeof *bodies);
   memset(pull, 0, sizeof pull);

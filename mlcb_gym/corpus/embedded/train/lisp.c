@@ -271,12 +271,14 @@ static const struct {
 static void start(void) {
   global = nil;
   collect();
-  Cell *t = intern("t", 1);
-  global = bind(bind(global, t, t), intern("nil", 3), nil);
+  Cell *t = intern("t", 1), *empty = intern("nil", 3);
+  global = bind(nil, t, t);
+  global = bind(global, empty, nil);
   for (size_t i = 0; i < sizeof Primitives / sizeof *Primitives; i++) {
     Cell *cell = protect(newCell(TagPrimitive));
     cell->as.primitive = Primitives[i].primitive;
     global = bind(global, intern(Primitives[i].name, strlen(Primitives[i].name)), cell);
+    rootCount--;
   }
 }
 

@@ -167,12 +167,12 @@ void decodeByte(Decoder *decoder, uint8_t byte) {
 
 static size_t randomPayload(uint8_t *payload, uint8_t type) {
   size_t size = type == 1 ? 0 : 1 + nextRandom() % (MaxPayload - 1);
+  if (type == 2)
+    size |= 1;
   for (size_t i = 0; i < size; i++)
     payload[i] = (uint8_t)(type == 3 ? 'A' + nextRandom() % 58 : nextRandom() >> 8);
-  if (type == 2) {
+  if (type == 2)
     payload[0] %= Sensors;
-    size |= 1;
-  }
   return size;
 }
 

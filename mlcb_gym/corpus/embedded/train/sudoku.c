@@ -170,7 +170,7 @@ int main(void) {
   int solutions = 0, solved = 0, reached = 0;
   for (size_t i = 0; i < sizeof Puzzles / sizeof *Puzzles; i++) {
     Grid solution;
-    solutions += solveSudoku(Puzzles[i], &solution, i == 4 ? 15000 : i == 2 ? 1 : 2);
+    solutions += solveSudoku(Puzzles[i], &solution, i == 4 ? 30000 : i == 2 ? 1 : 2);
     solved += isSolved(&solution);
     hash = hash * 31 + hashGrid(&solution);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CSV and INI readers as state machines, and a grouped, sorted report that one configures the other for.
+// CSV and INI readers as state machines, and the grouped, sorted report they make together.
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Look-ahead by forking the compiler: at a decision every action is tried, and the most promising outcomes are looked into further.
+
+A rollout tells what one action led to; from here a policy learns what every action would have led to.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.errors import MlcbError
+
+Actions = tuple[int, ...]
+
+
+@dataclass
+class Decision:
+    """One decision with all its outcomes.
+
+    Args:
+        taken: the actions that led to it.
+        observation: what a policy sees there.
+        ratio: size to that of -Oz before it.
+        outcomes: ``[actions]``, the smallest ratio known to be reached through each; infinite where it is masked or fails.
+    """
+
+    taken: Actions
+    observation: Observation
+    ratio: float
+    outcomes: np.ndarray
+
+    @property
+    def best(self) -> float:
+        """The smallest ratio reached from here."""
+        return float(min(self.ratio, self.outcomes.min()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookahead:
+    """How far to look.
+
+    Args:
+        widths: how many of the best states at a depth are looked into, from the second decision on.
+        strays: how many others, drawn at random, are looked into as well: what a policy that errs will see.
+        final: the actions after which there is nothing to look into.
+    """
+
+    widths: tuple[int, ...] = (2, 2, 1, 1, 1)
+    strays: int = 1
+    final: Actions = ()
+    seed: int = 1
+
+
+def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decision]:
+    """The decisions on one program, the first one first."""
+    rng = np.random.default_rng([lookahead.seed, int(program.digest[:8], 16)])
+    env.reset(options={"program": program})
+    decisions: dict[Actions, Decision] = {}
+    frontier: list[tuple[Actions, CompilerEnv]] = [((), env)]
+    for width in (*lookahead.widths, 0):
+        with ExitStack() as left:
+            reached: dict[float, tuple[Actions, CompilerEnv]] = {}
+            for taken, state in frontier:
+                left.enter_context(closing(state) if taken else ExitStack())
+                decisions[taken], clones = _try_all(state, taken)
+                for action, clone in clones.items():
+                    ratio = decisions[taken].outcomes[action]
+                    if action in lookahead.final or ratio in reached:
+                        left.enter_context(closing(clone))
+                    else:
+                        reached[ratio] = (*taken, action), clone
+            frontier = _promising(list(reached[ratio] for ratio in sorted(reached)), width, lookahead.strays, rng)
+            kept = {taken for taken, _ in frontier}
+            for taken, clone in reached.values():
+                left.enter_context(ExitStack() if taken in kept else closing(clone))
+    _back_up(decisions)
+    return list(decisions.values())
+
+
+def _try_all(env: CompilerEnv, taken: Actions) -> tuple[Decision, dict[int, CompilerEnv]]:
+    """Forks the compiler once for every allowed action; all of the clones work at once."""
+    ratio = env.measured["size"] / env.measured["size_oz"]
+    clones = {int(action): env.fork() for action in np.flatnonzero(env.observation["action_mask"])}
+    for action, clone in clones.items():
+        clone.send(action)
+    outcomes = np.full(env.action_space.n, np.inf)
+    for action, clone in list(clones.items()):
+        *_, info = clone.receive()
+        if "error" in info:
+            clones.pop(action).close()
+        else:
+            outcomes[action] = info["size"] / info["size_oz"]
+    return Decision(taken, env.observation, ratio, outcomes), clones
+
+
+def _promising(
+    ordered: list[tuple[Actions, CompilerEnv]], width: int, strays: int, rng: np.random.Generator
+) -> list[tuple[Actions, CompilerEnv]]:
+    """The best states, and some others; none where nothing more is to be looked into."""
+    others = ordered[width:]
+    return ordered[:width] + [others[i] for i in rng.permutation(len(others))[:strays]] if width else []
+
+
+def _back_up(decisions: dict[Actions, Decision]) -> None:
+    """Replaces what an action reached at once by the best that was reached through it."""
+    for taken in sorted(decisions, key=len, reverse=True):
+        if taken:
+            decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
+
+
+def look_into_all(env: CompilerEnv, programs: Sequence[Program], lookahead: Lookahead, folder: Path) -> Iterator[list[Decision]]:
+    """Looks into one program after another, into one file each; those found there are not looked into again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        file = folder / f"{program.digest}.npz"
+        if file.exists():
+            continue
+        try:
+            decisions = look(env, program, lookahead)
+        except MlcbError:
+            continue
+        _write(file, decisions)
+        yield decisions
+
+
+def read_decisions(folder: Path) -> dict[str, list[Decision]]:
+    """The decisions of every file, by the program's digest."""
+    return {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
+
+
+def _write(file: Path, decisions: Sequence[Decision]) -> None:
+    longest = max(len(d.taken) for d in decisions)
+    columns = {f"observation/{name}": np.stack([d.observation[name] for d in decisions]) for name in decisions[0].observation}
+    unfinished = file.with_suffix(f".{os.getpid()}.tmp")
+    with unfinished.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            taken=np.array([d.taken + (-1,) * (longest - len(d.taken)) for d in decisions], dtype=np.int64),
+            ratio=np.array([d.ratio for d in decisions]),
+            outcomes=np.stack([d.outcomes for d in decisions]),
+            **columns,
+        )
+    unfinished.replace(file)
+
+
+def _read(file: Path) -> list[Decision]:
+    with np.load(file) as columns:
+        names = [name for name in columns.files if name.startswith("observation/")]
+        rows = {name: columns[name] for name in columns.files}
+    return [
+        Decision(
+            tuple(int(a) for a in rows["taken"][i] if a >= 0),
+            {name.removeprefix("observation/"): rows[name][i] for name in names},
+            float(rows["ratio"][i]),
+            rows["outcomes"][i],
+        )
+        for i in range(len(rows["ratio"]))
+    ]
