@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command."""
 
+import json
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +15,10 @@ from mlcb_gym import errors
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
+ENVIRONMENTS = {"posetrl": "PosetRL-v0"}
+"""The environment of every task."""
+
+Task = Annotated[str, typer.Argument(help="a task, as `mlcb list` names them")]
 Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
 
 
@@ -64,6 +70,113 @@ def check(task: Annotated[str, typer.Argument(help="the id of an environment, as
 
     check_compiler_env(gymnasium.make(task))
     print(f"{task}: conforms")
+
+
+@app.command()
+def train(
+    task: Task,
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
+    algo: Annotated[str, typer.Option(help="ppo or dqn")] = "ppo",
+    programs: Annotated[str, typer.Option(help="what is learnt from")] = "default/train",
+    validation: Annotated[str, typer.Option(help="what the best checkpoint is chosen by")] = "default/validation",
+    minutes: Annotated[float, typer.Option(help="wall time")] = 60.0,
+    iterations: Annotated[int, typer.Option(help="updates of the policy at most")] = 100_000,
+    seed: int = 1,
+    max_steps: Annotated[int, typer.Option(help="decisions in an episode at most")] = 10,
+    actions: Annotated[str, typer.Option(help="a list that ships, or a file")] = "default",
+    start: Annotated[str, typer.Option(help="unoptimized or Oz")] = "unoptimized",
+    decisions: Annotated[Path | None, typer.Option(help="start from what `mlcb search` found")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a hyperparameter, as lr=1e-4 or network.hidden=[128,128]")] = None,
+    resume: Annotated[bool, typer.Option(help="go on from the last checkpoint in OUTPUT")] = False,
+) -> None:
+    """Train a policy with RLlib."""
+    from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.training.environment import Environment
+    from mlcb_gym.training.run import recipe
+    from mlcb_gym.training.train import Budget, train, warm_start
+
+    arguments = {"programs": programs, "actions": actions, "max_steps": max_steps, "start": start, "dense": False}
+    environment = Environment(ENVIRONMENTS[task], arguments)
+    chosen = recipe(algo, {"seed": seed} | hyperparameters(set_ or []))
+    weights = warm_start(environment, chosen, decisions) if decisions and not resume else None
+    budget = Budget(iterations=iterations, seconds=60 * minutes)
+    best = train(
+        environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights
+    )
+    print(f"best checkpoint: {best}")
+
+
+@app.command()
+def search(
+    task: Task,
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
+    programs: str = "default/train",
+    max_steps: int = 10,
+    actions: str = "default",
+) -> None:
+    """Look ahead by forking the compiler: what every action leads to, for `mlcb train --decisions`."""
+    import gymnasium
+    from rich.progress import track
+
+    from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.training.lookahead import Lookahead, look_into_all
+
+    with closing(gymnasium.make(ENVIRONMENTS[task], programs=programs, max_steps=max_steps, actions=actions)) as made:
+        env = made.unwrapped
+        lookahead = Lookahead(final=(env.actions.index("stop"),))
+        for _ in track(look_into_all(env, env.programs, lookahead, output), total=len(resolve(programs))):
+            pass
+
+
+@app.command()
+def export(
+    checkpoint: Annotated[Path, typer.Argument(help="a checkpoint, as RUN/best")],
+    folder: Folder,
+    programs: Annotated[str, typer.Option(help="what the decisions are compared on")] = "embedded/validation",
+) -> None:
+    """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
+    from mlcb_gym.export.export import export_policy
+    from mlcb_gym.export.parity import check_parity
+
+    print(check_parity(checkpoint, export_policy(checkpoint, folder), programs))
+
+
+@app.command()
+def evaluate(
+    task: Task,
+    policy: Annotated[Path, typer.Option(help="a policy folder; by default the one that ships")] = Path(),
+    split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
+    programs: Annotated[str | None, typer.Option(help="any programs")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
+    episodes: Annotated[int, typer.Option(help="random episodes per program")] = 100,
+    seed: int = 1,
+) -> None:
+    """Compare a policy with -Oz, fixed sequences, random and coreset search, program by program."""
+    from mlcb_gym.policies import shipped
+    from mlcb_gym.training.evaluation import evaluate_policy
+
+    folder = policy if policy != Path() else shipped()[task]
+    evaluation = evaluate_policy(folder, programs or f"default/{split}", episodes=episodes, seed=seed)
+    evaluation.write(output)
+    Console().print(evaluation.table())
+
+
+def hyperparameters(assignments: list[str]) -> dict[str, Any]:
+    """``["lr=1e-4", "network.hidden=[64]"]`` as nested mappings; values are JSON, or else text."""
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        path, separator, text = assignment.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"{assignment!r}: expected NAME=VALUE")
+        *outer, name = path.split(".")
+        inner = changes
+        for key in outer:
+            inner = inner.setdefault(key, {})
+        try:
+            inner[name] = json.loads(text)
+        except json.JSONDecodeError:
+            inner[name] = text
+    return changes
 
 
 def main() -> None:

@@ -18,6 +18,11 @@ app = typer.Typer(help="Action lists of phase ordering.", no_args_is_help=True)
 #: Not optimizations: analyses, checks, remarks, and lowering of what a C or C++ module at -Oz does not hold.
 _IDLE = ("require", "invalidate", "verify", "annotation", "coro-", "memprof-", "ee-instrument", "transform-warning", "cg-profile", "alloc-token")
 
+#: What `simplifycfg` does when it is not told: LLVM prints it all, which makes a pipeline three times as long.
+_SIMPLIFYCFG_DEFAULTS = frozenset(
+    ["bonus-inst-threshold=1", "no-forward-switch-cond", "no-switch-range-to-icmp", "no-switch-to-arithmetic", "no-switch-to-lookup", "keep-loops", "no-hoist-common-insts", "no-hoist-loads-stores-with-cond-faulting", "no-sink-common-insts", "speculate-blocks", "simplify-cond-branch", "no-speculate-unpredictables"]
+)
+
 _ADAPTORS = {"cgscc": "cgscc({})", "function": "function({})", "loop": "function(loop({}))", "loop-mssa": "function(loop-mssa({}))"}
 
 
@@ -54,10 +59,32 @@ def odg(
         output.write_text(text)
 
 
+@app.command("without")
+def print_without(
+    names: Annotated[list[str], typer.Argument(help="The passes to leave out.")],
+    pipeline: Annotated[str, typer.Option(help="The pipeline to take them from.")] = "default<Oz>",
+) -> None:
+    """Print a whole pipeline without some of its passes, as one action."""
+    typer.echo(without(expand(pipeline), frozenset(names)))
+
+
+def without(pipeline: str, names: frozenset[str]) -> str:
+    """A pipeline text without the passes of these names, nesting and parameters kept; default parameters are not spelt out."""
+    elements = []
+    for element in _split(pipeline):
+        name, inner = _opened(element)
+        rest = None if inner is None else without(inner, names)
+        if rest:
+            elements.append(f"{name}({rest})")
+        elif rest is None and name.split("<")[0] not in names:
+            elements.append(_shortened(name))
+    return ",".join(elements)
+
+
 def expand(pipeline: str) -> str:
     """What LLVM makes of a pipeline's name: the text of all its passes."""
     command = (tool("opt"), f"-passes={pipeline}", "-print-pipeline-passes", "-disable-output", "-")
-    return subprocess.run(command, input="", capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, input="", capture_output=True, text=True, check=True).stdout.strip().removesuffix(",verify")
 
 
 def passes(pipeline: str, adaptor: str = "") -> Iterator[Pass]:
@@ -66,7 +93,7 @@ def passes(pipeline: str, adaptor: str = "") -> Iterator[Pass]:
         name, inner = _opened(element)
         if inner is None:
             if not name.startswith(_IDLE):
-                yield Pass(name, adaptor)
+                yield Pass(_shortened(name), adaptor)
         else:
             outer = name.split("<")[0]
             # devirt<4>(...) repeats what is in it; in pieces that is up to the policy.
@@ -105,6 +132,14 @@ def _split(text: str) -> Iterator[str]:
             yield text[start:position]
             start = position + 1
     yield text[start:]
+
+
+def _shortened(text: str) -> str:
+    name, _, parameters = text.partition("<")
+    if name != "simplifycfg":
+        return text
+    told = [parameter for parameter in parameters.rstrip(">").split(";") if parameter not in _SIMPLIFYCFG_DEFAULTS]
+    return f"{name}<{';'.join(told)}>" if told else name
 
 
 def _opened(element: str) -> tuple[str, str | None]:

@@ -111,7 +111,7 @@ class PosetRLEnv(CompilerEnv):
     |---|---|---|
     | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
     | ``actions`` | ``"default"`` | ``"default"``, ``"odg"``, ``"manual"``, a file with one pipeline text a line, or the texts |
-    | ``reward`` | ``"size"`` | see Rewards |
+    | ``reward`` | ``"size"`` | see Rewards; or a ``Reward`` of your own |
     | ``observation`` | ``"flow-aware"`` | kind of IR2Vec embedding; the other is ``"symbolic"`` |
     | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
     | ``max_steps`` | 15 | decisions at most |
@@ -134,16 +134,16 @@ class PosetRLEnv(CompilerEnv):
         *,
         programs: Any = "embedded/train",
         actions: Actions = "default",
-        reward: str = "size",
+        reward: str | Reward = "size",
         observation: str = "flow-aware",
         start: str = "unoptimized",
         max_steps: int = 15,
         unique: bool = False,
         **kwargs: Any,
     ) -> None:
-        if reward not in REWARDS:
+        if isinstance(reward, str) and reward not in REWARDS:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(REWARDS)}")
-        self._reward = REWARDS[reward]
+        self._reward = REWARDS[reward] if isinstance(reward, str) else reward
         parameters = {
             "actions": read_actions(actions),
             "observation": observation,

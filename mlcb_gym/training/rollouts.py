@@ -57,12 +57,15 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
     except MlcbError as error:
         return Trace(name, (), (), math.nan, str(error))
     actions: list[int] = []
-    sizes = [float(answer.info["size"])]
+    answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
         answer = yield action
         actions.append(action)
-        sizes.append(float(answer.info["size"]))
-    return Trace(name, tuple(actions), tuple(sizes), float(answer.info["size_oz"]), answer.info.get("error"))
+        answers.append(answer)
+    sizes = tuple(float(a.info["size"]) for a in answers if "size" in a.info)
+    last = answer.info
+    oz, text, text_oz = (float(last.get(metric, math.nan)) for metric in ("size_oz", "text", "text_oz"))
+    return Trace(name, tuple(actions), sizes, oz, last.get("error"), text, text_oz)
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:

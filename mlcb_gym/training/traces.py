@@ -11,13 +11,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Trace:
-    """An episode in short: ``sizes`` holds the size before the first action and after each."""
+    """An episode in short.
+
+    Args:
+        sizes: the size before the first action and after each; the last one alone where only the end was measured.
+        text: the final bytes of code, where they were measured; ``text_oz`` those of -Oz.
+    """
 
     program: str
     actions: tuple[int, ...]
     sizes: tuple[float, ...]
     size_oz: float
     error: str | None = None
+    text: float = math.nan
+    text_oz: float = math.nan
 
     @property
     def ratio(self) -> float:

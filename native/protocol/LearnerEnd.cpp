@@ -2,7 +2,6 @@
 #include "protocol/LearnerEnd.h"
 
 #include "channel/FdChannel.h"
-#include "protocol/Observation.h"
 
 namespace mlcb {
 namespace {
@@ -14,18 +13,18 @@ Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidAr
 } // namespace
 
 Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                           std::vector<std::string> Metrics) {
+                                           std::vector<std::string> Metrics, Measure When) {
   LearnerEnd End(std::move(Link));
-  if (auto Done = End.bind(std::move(Spec), std::move(Metrics)); !Done)
+  if (auto Done = End.bind(std::move(Spec), std::move(Metrics), When); !Done)
     return Unexpected(Done.error());
   return End;
 }
 
-Expected<void> LearnerEnd::bind(BoundSpec Bound, std::vector<std::string> Wanted) {
+Expected<void> LearnerEnd::bind(BoundSpec Bound, std::vector<std::string> Wanted, Measure When) {
   auto Flags = wantMetrics(Bound, Wanted);
   if (!Flags)
     return Unexpected(Flags.error());
-  Layouts = observationLayout(Bound, *Flags);
+  Layouts = observationLayouts(Bound, *Flags, When);
   Spec = std::move(Bound);
   Metrics = std::move(Wanted);
   return {};
@@ -53,7 +52,7 @@ Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
     Theirs = fail(ErrorKind::SpecMismatch, describeMismatch(Answer->text(), Bound->toJson()));
   if (!Theirs)
     return Link.refuse(Theirs.error());
-  return bind(std::move(*Bound), Asked.Metrics);
+  return bind(std::move(*Bound), Asked.Metrics, Asked.When);
 }
 
 Expected<void> LearnerEnd::begin(std::string_view PayloadJson, const FileDescriptor &Episode, Deadline Until) {
@@ -87,9 +86,9 @@ Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
   if (Got.Agent >= Layouts.size())
     return fail(ErrorKind::ProtocolError, "an observation of agent " + std::to_string(Got.Agent) + ", there are " +
                                               std::to_string(Layouts.size()));
-  if (auto Done = Codec->decode(Layouts[Got.Agent], Got.Payload, Views); !Done)
+  Into.Specs = Layouts[Got.Agent].of(Got.Kind);
+  if (auto Done = Codec->decode(Into.Specs, Got.Payload, Views); !Done)
     return Done;
-  Into.Specs = Layouts[Got.Agent];
   Into.Views = Views;
   if (Got.Kind == FrameKind::Observation) {
     Asking = Got.Agent;

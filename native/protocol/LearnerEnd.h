@@ -4,6 +4,7 @@
 
 #include "protocol/Framed.h"
 #include "protocol/Messages.h"
+#include "protocol/Observation.h"
 #include "serdes/Serializer.h"
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace mlcb {
 struct Message {
   FrameKind Kind;
   size_t Agent;
-  std::span<const TensorSpec> Specs; // of Observation and EpisodeEnd: the agent's inputs, then the wanted metrics
+  std::span<const TensorSpec> Specs; // of Observation and EpisodeEnd: the agent's inputs, then the wanted metrics where they are due
   std::span<const TensorView> Views; // as Specs
   std::optional<EndReason> Reason;   // of EpisodeEnd
   std::string_view Text;             // of Hello and Begin
@@ -26,7 +27,7 @@ public:
 
   /// Of an episode whose spec and metrics were agreed on before.
   static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                        std::vector<std::string> Metrics);
+                                        std::vector<std::string> Metrics, Measure When = Measure::Always);
 
   /// Asks the compiler to bind a task, and checks that it binds what this build would.
   Expected<void> hello(const Hello &Asked, Deadline Until);
@@ -56,7 +57,7 @@ public:
   int fileno() const { return Link.fileno(); }
 
 private:
-  Expected<void> bind(BoundSpec Bound, std::vector<std::string> Wanted);
+  Expected<void> bind(BoundSpec Bound, std::vector<std::string> Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
 
@@ -64,7 +65,7 @@ private:
   const Serializer *Codec = findSerializer(DefaultSerializer);
   std::optional<BoundSpec> Spec;
   std::vector<std::string> Metrics;
-  std::vector<std::vector<TensorSpec>> Layouts; // [agent]
+  std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   std::optional<size_t> Asking; // the agent that waits for advice
 };

@@ -30,8 +30,21 @@ std::optional<EndReason> endReason(uint8_t Flags) {
   return static_cast<EndReason>(Flags);
 }
 
+std::string_view name(Measure When) { return When == Measure::End ? "end" : "always"; }
+
+Expected<Measure> readMeasure(std::string_view Word) {
+  for (Measure When : {Measure::Always, Measure::End})
+    if (Word == name(When))
+      return When;
+  return fail(ErrorKind::ProtocolError, "measure is '" + std::string(Word) + "', expected 'always' or 'end'");
+}
+
 std::string Hello::toJson() const {
-  return dumpJson({{"task", Task}, {"parameters", parseJson(Parameters)}, {"serializer", Serializer}, {"metrics", Metrics}});
+  return dumpJson({{"task", Task},
+                   {"parameters", parseJson(Parameters)},
+                   {"serializer", Serializer},
+                   {"metrics", Metrics},
+                   {"measure", name(When)}});
 }
 
 Expected<Hello> Hello::fromJson(std::string_view Text) {
@@ -41,9 +54,12 @@ Expected<Hello> Hello::fromJson(std::string_view Text) {
   auto Metrics = stringList(member(Given, "metrics"));
   if (!Metrics)
     return Unexpected(Metrics.error());
+  auto When = readMeasure(stringOf(member(Given, "measure"), name(Measure::Always)));
+  if (!When)
+    return Unexpected(When.error());
   const Json &Parameters = member(Given, "parameters");
   return Hello{stringOf(member(Given, "task")), Parameters.is_null() ? "{}" : dumpJson(Parameters),
-               stringOf(member(Given, "serializer"), "bitstream"), std::move(*Metrics)};
+               stringOf(member(Given, "serializer"), "bitstream"), std::move(*Metrics), *When};
 }
 
 Expected<std::vector<std::string>> metricNames(std::string_view PayloadJson) {

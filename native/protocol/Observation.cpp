@@ -17,13 +17,14 @@ Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const s
   return Wanted;
 }
 
-std::vector<std::vector<TensorSpec>> observationLayout(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics) {
-  std::vector<std::vector<TensorSpec>> Layouts;
+std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,
+                                                  Measure When) {
+  std::vector<ObservationLayout> Layouts;
   for (const AgentSpec &Agent : Spec.Task.Agents) {
-    auto &Layout = Layouts.emplace_back(Agent.Inputs);
+    auto &Layout = Layouts.emplace_back(Agent.Inputs, Agent.Inputs.size(), When);
     for (size_t I = 0; I < WantedMetrics.size(); ++I)
       if (WantedMetrics[I])
-        Layout.push_back(Spec.Task.Metrics[I]);
+        Layout.Tensors.push_back(Spec.Task.Metrics[I]);
   }
   return Layouts;
 }

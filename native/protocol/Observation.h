@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What lies in the payload of Observation and EpisodeEnd: an agent's tensors, then the wanted metrics.
+// What lies in the payload of Observation and EpisodeEnd: an agent's tensors, then the wanted metrics, where they are due.
 #pragma once
 
+#include "protocol/Frame.h"
+#include "protocol/Messages.h"
 #include "spec/TaskSpec.h"
 
 #include <span>
@@ -11,7 +13,22 @@ namespace mlcb {
 /// For each metric of the spec whether it is wanted; a name that it lacks is InvalidArgument.
 Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const std::string> Names);
 
-/// For each agent, the tensors of its Observation in the order of the wire.
-std::vector<std::vector<TensorSpec>> observationLayout(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics);
+/// An agent's tensors, then the wanted metrics, in the order of the wire.
+struct ObservationLayout {
+  std::vector<TensorSpec> Tensors;
+  size_t Inputs; // how many of them are the agent's
+  Measure When;
+
+  bool hasMetrics(FrameKind Kind) const { return When == Measure::Always || Kind == FrameKind::EpisodeEnd; }
+
+  /// What a frame of that kind carries.
+  std::span<const TensorSpec> of(FrameKind Kind) const {
+    return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs);
+  }
+};
+
+/// One for each agent.
+std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,
+                                                  Measure When);
 
 } // namespace mlcb

@@ -27,8 +27,8 @@ struct PyMessage {
 
 class Host {
 public:
-  Host(int Fd, const std::optional<std::string> &Spec, std::vector<std::string> Metrics)
-      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, std::move(Metrics))) {}
+  Host(int Fd, const std::optional<std::string> &Spec, std::vector<std::string> Metrics, const std::string &When)
+      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, std::move(Metrics), unwrap(readMeasure(When)))) {}
 
   explicit Host(const std::string &Base) : Pending(unwrap(Fifo::open(Base, FifoEnd::Learner))) {}
 
@@ -41,8 +41,9 @@ public:
   }
 
   std::string hello(std::string Task, std::string Parameters, std::vector<std::string> Metrics, double Timeout,
-                    std::string Serializer) {
-    const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics)};
+                    std::string Serializer, const std::string &When) {
+    const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics),
+                      unwrap(readMeasure(When))};
     connect(Timeout);
     waiting([&] { return end().hello(Asked, after(Timeout)); });
     return End->spec().toJson();
@@ -99,10 +100,10 @@ private:
   }
 
   static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec,
-                            std::vector<std::string> Metrics) {
+                            std::vector<std::string> Metrics, Measure When) {
     if (!Spec)
       return LearnerEnd(std::move(Link));
-    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), std::move(Metrics)));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), std::move(Metrics), When));
   }
 
   static PyObject *checked(PyObject *Object) {
@@ -142,15 +143,16 @@ void bindHost(nb::module_ &Module) {
   nb::class_<Host>(Module, "Host",
                    "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
                    "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
-      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>>(), "fd"_a,
-           "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(),
-           "Takes over a connected Unix socket: an episode's, with its bound spec and wanted metrics, or a worker's "
-           "control channel.")
+      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &>(), "fd"_a,
+           "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always",
+           "Takes over a connected Unix socket: an episode's, with its bound spec and the metrics wanted 'always' or at the "
+           "'end', or a worker's control channel.")
       .def_static(
           "fifo", [](const std::string &Base) { return new Host(Base); }, "base"_a, nb::rv_policy::take_ownership,
           "The learner's end of the FIFOs BASE.in and BASE.out, which must exist.")
       .def("connect", &Host::connect, "timeout"_a, "Waits until a compiler opens the FIFOs; hello() does it too.")
       .def("hello", &Host::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
+           "measure"_a = "always",
            "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
            "SpecMismatch.")
       .def("begin", &Host::begin, "payload"_a, "fd"_a, "timeout"_a,

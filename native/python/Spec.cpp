@@ -41,7 +41,7 @@ std::vector<TensorSpec> layoutOf(const std::string &SpecJson, size_t Agent, cons
   const BoundSpec Spec = unwrap(rebind(SpecJson));
   if (Agent >= Spec.Task.Agents.size())
     raise({ErrorKind::InvalidArgument, "there is no agent " + std::to_string(Agent)});
-  return observationLayout(Spec, unwrap(wantMetrics(Spec, Metrics)))[Agent];
+  return observationLayouts(Spec, unwrap(wantMetrics(Spec, Metrics)), Measure::Always)[Agent].Tensors;
 }
 
 nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::dict Tensors, nb::dict Metrics) {

@@ -15,7 +15,7 @@ namespace mlcb {
 /// A policy as the compiler sees it: remote, in process, or the compiler's own heuristic. Belongs to one thread.
 ///
 /// Order of calls: task(), parameters(), bind(), then for each decision: tensor() of every input of the agent, metric() of those
-/// wanted, evaluate(); at the end of the episode the same filling and end().
+/// wanted (unless measuresEndAlone()), evaluate(); at the end of the episode the same filling, metrics in any case, and end().
 class ModelRunner {
 public:
   ModelRunner() = default;
@@ -61,7 +61,10 @@ public:
     return Inputs[Agent][static_cast<size_t>(F)].Text;
   }
 
-  /// Whether the learner wants this metric beside the next observation; an in-process policy wants none.
+  /// Whether the learner wants metrics of the end of the episode alone.
+  bool measuresEndAlone() const { return WantedWhen == Measure::End; }
+
+  /// Whether the learner wants this metric beside its observations; an in-process policy wants none.
   template <class Metric> bool wants(Metric M) const { return WantedMetrics[static_cast<size_t>(M)]; }
 
   template <class T, class Metric> T &metric(Metric M) { return Metrics[static_cast<size_t>(M)].template as<T>()[0]; }
@@ -104,7 +107,7 @@ protected:
     }
   };
 
-  /// Refuses the spec, or sets WantedMetrics and whatever else needs the buffers.
+  /// Refuses the spec, or sets WantedMetrics, WantedWhen and whatever else needs the buffers.
   virtual Expected<void> onBind() = 0;
   virtual Expected<int64_t> choose(size_t Agent) = 0;
   virtual Expected<double> value(size_t Agent) = 0;
@@ -116,6 +119,7 @@ protected:
   std::vector<std::vector<Buffer>> Inputs; // [agent][input]
   std::vector<Buffer> Metrics;
   std::vector<bool> WantedMetrics;
+  Measure WantedWhen = Measure::Always;
 };
 
 /// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER` or `default:`. A scheme whose library is absent is one clear error.

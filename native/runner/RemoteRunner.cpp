@@ -2,7 +2,6 @@
 #include "runner/RemoteRunner.h"
 
 #include "channel/Fifo.h"
-#include "protocol/Observation.h"
 
 #include <cstring>
 #include <unistd.h>
@@ -47,6 +46,7 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   Runner->Options.Task = std::move(Asked->Task);
   Runner->Options.Parameters = std::move(Asked->Parameters);
   Runner->Options.Metrics = std::move(Asked->Metrics);
+  Runner->Options.When = Asked->When;
   return Runner;
 }
 
@@ -57,7 +57,8 @@ Expected<void> RemoteRunner::onBind() {
   if (!Wanted)
     return Link.refuse(Wanted.error());
   WantedMetrics = std::move(*Wanted);
-  Layouts = observationLayout(Spec, WantedMetrics);
+  WantedWhen = Options.When;
+  Layouts = observationLayouts(Spec, WantedMetrics, WantedWhen);
   return greet();
 }
 
@@ -69,7 +70,8 @@ Expected<void> RemoteRunner::greet() {
 }
 
 Expected<void> RemoteRunner::sendState(FrameKind Kind, size_t Agent, uint8_t Flags) {
-  Views.resize(Layouts[Agent].size());
+  const std::span Specs = Layouts[Agent].of(Kind);
+  Views.resize(Specs.size());
   size_t Next = 0;
   auto Add = [&](const Buffer &From) {
     Views[Next].Shape = From.Shape;
@@ -77,10 +79,10 @@ Expected<void> RemoteRunner::sendState(FrameKind Kind, size_t Agent, uint8_t Fla
   };
   for (const Buffer &Input : Inputs[Agent])
     Add(Input);
-  for (size_t I = 0; I < Metrics.size(); ++I)
+  for (size_t I = 0; I < Metrics.size() && Next < Specs.size(); ++I)
     if (WantedMetrics[I])
       Add(Metrics[I]);
-  Codec->encode(Layouts[Agent], Views, Payload);
+  Codec->encode(Specs, Views, Payload);
   return Link.send(Kind, Payload, after(Options.SendSeconds), static_cast<uint8_t>(Agent), Flags);
 }
 

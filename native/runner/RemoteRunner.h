@@ -4,6 +4,7 @@
 
 #include "channel/Channel.h"
 #include "protocol/Framed.h"
+#include "protocol/Observation.h"
 #include "runner/ModelRunner.h"
 #include "serdes/Serializer.h"
 
@@ -18,6 +19,7 @@ struct RemoteOptions {
   enum class Greeting { Hello, Begin } Greets = Greeting::Hello;
 
   std::vector<std::string> Metrics;            // those the learner wants
+  Measure When = Measure::Always;              // and when
   std::string_view Serializer = DefaultSerializer;
   std::string Task, Parameters = "{}";         // what the learner asks for
   double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
@@ -67,7 +69,7 @@ private:
   Framed Link;
   RemoteOptions Options;
   const Serializer *Codec;
-  std::vector<std::vector<TensorSpec>> Layouts; // [agent]
+  std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   std::vector<std::byte> Payload;
 };

@@ -87,8 +87,7 @@ void CodeReader::readText(const MCAssembler &Layout, Entry &E) {
   E.Start = Layout.getSymbolOffset(*E.Symbol);
   E.Code.Text.Bytes = Bytes;
   E.Code.Section = textSection(E.Symbol->getSection().getName());
-  // An empty function shares its address with the next: their frames could not be told apart.
-  E.Code.Composable &= Known && Bytes > 0 && E.Code.Section != TextSection::Other;
+  E.Code.Composable &= Known && E.Code.Section != TextSection::Other;
 }
 
 namespace {
@@ -200,8 +199,7 @@ void CodeReader::readFrames(MCObjectStreamer &Streamer) {
     return;
   size_t Next = 0;
   for (Entry &E : Entries) {
-    if (Next == Frames.size() || &Frames[Next].Begin->getSection() != &E.Symbol->getSection() ||
-        Layout.getSymbolOffset(*Frames[Next].Begin) != E.Start)
+    if (!E.F->needsUnwindTableEntry() || Next == Frames.size() || Layout.getSymbolOffset(*Frames[Next].Begin) != E.Start)
       continue;
     E.Code.CieBytes = Records[0];
     E.Code.FrameBytes = Records[++Next];

@@ -191,9 +191,10 @@ void Fingerprinter::addVariable(HashStream &S, const GlobalVariable &V, GlobalPr
   S.add(V.isConstant() | V.hasInitializer() << 1 | V.isExternallyInitialized() << 2 | V.hasSection() << 3 |
         uint64_t(V.getAlign() ? 1 + Log2(*V.getAlign()) : 0) << 32);
   S.add(V.getSection());
+  S.add(V.getCodeModel() ? 1 + *V.getCodeModel() : 0);
   for (Attribute A : V.getAttributes())
     addAttribute(S, A);
-  Print.Isolated &= !V.hasMetadata() && !V.hasComdat() && !V.getCodeModel();
+  Print.Isolated &= !V.hasMetadata() && !V.hasComdat();
   if (!V.hasInitializer())
     return;
   const Constant &Initializer = *V.getInitializer();

@@ -53,7 +53,7 @@ static std::optional<unsigned> sectionOf(SectionKind Kind, Align Preferred) {
 
 bool SectionSums::isPlain(const GlobalVariable &G) {
   return (!G.hasSection() || G.getSection() == "llvm.metadata") && !G.hasComdat() && !G.hasMetadata() && !G.hasPartition() &&
-         !G.getCodeModel();
+         G.getCodeModel().value_or(CodeModel::Small) == CodeModel::Small;
 }
 
 bool SectionSums::addGlobal(const GlobalVariable &G, const TargetMachine &TM) {

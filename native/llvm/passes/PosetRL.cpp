@@ -46,8 +46,10 @@ public:
 
 private:
   Expected<void> start();
+  Expected<size_t> ask();
   Expected<void> apply(size_t Index);
-  Expected<void> describe();
+  void describe();
+  Expected<void> measure();
   Expected<EndReason> finish(EndReason Why);
 
   PosetRL &Task;
@@ -57,6 +59,7 @@ private:
   PosetRLObservation Observation;
   ActionMask Mask;
   std::vector<int64_t> Taken;
+  bool Measured = false; // the module as it is now
 };
 
 Expected<EndReason> Episode::run() {
@@ -67,7 +70,7 @@ Expected<EndReason> Episode::run() {
       return finish(EndReason::Horizon);
     if (!Mask.allowsAny())
       return finish(Taken.empty() ? EndReason::NoDecisions : EndReason::Exhausted);
-    Expected<int64_t> Choice = Policy.evaluate<int64_t>();
+    Expected<size_t> Choice = ask();
     if (!Choice)
       return Unexpected(Choice.error());
     if ((*Task.Actions)[*Choice].isStop())
@@ -77,7 +80,20 @@ Expected<EndReason> Episode::run() {
   }
 }
 
+Expected<size_t> Episode::ask() {
+  if (!Policy.measuresEndAlone())
+    if (auto Done = measure(); !Done)
+      return Unexpected(Done.error());
+  Observation.endTurn();
+  auto Choice = Policy.evaluate<size_t>();
+  Observation.beginTurn();
+  return Choice;
+}
+
 Expected<EndReason> Episode::finish(EndReason Why) {
+  if (auto Done = measure(); !Done)
+    return Unexpected(Done.error());
+  Observation.endTurn();
   return Policy.end(Why).map([Why] { return Why; });
 }
 
@@ -88,7 +104,8 @@ Expected<void> Episode::start() {
   // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
   Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
   Observation.module(M);
-  return describe();
+  describe();
+  return {};
 }
 
 Expected<void> Episode::apply(size_t Index) {
@@ -107,13 +124,21 @@ Expected<void> Episode::apply(size_t Index) {
     Mask.didNothing(Index);
   if (Task.Parameters.Unique)
     Mask.bar(Index);
-  return describe();
+  describe();
+  return {};
 }
 
-/// All that is told beside the module itself.
-Expected<void> Episode::describe() {
+/// All that is told beside the module itself and its metrics.
+void Episode::describe() {
   Observation.history(Taken, Task.Parameters.MaxSteps);
   Observation.mask(Mask);
+  Measured = false;
+}
+
+Expected<void> Episode::measure() {
+  if (Measured)
+    return {};
+  Measured = true;
   return Observation.metrics(M);
 }
 

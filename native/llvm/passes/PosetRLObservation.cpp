@@ -70,6 +70,10 @@ Expected<void> PosetRLObservation::metrics(const Module &M) {
   return {};
 }
 
+void PosetRLObservation::endTurn() {
+  Policy.metric<double>(Metric::llvm_seconds) = std::chrono::duration<double>(Clock::now() - TurnBegan).count();
+}
+
 uint64_t PosetRLObservation::fingerprint() const {
   auto Hash = [](auto Values) { return hash_combine_range(Values.begin(), Values.end()); };
   auto Embedding = Policy.tensor<float>(Feature::embedding); // by its bits: hashing knows no floats

@@ -29,12 +29,16 @@ static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) 
 Expected<BeginRequest> BeginRequest::fromJson(std::string_view Text) {
   json::Path::Root Root("begin");
   BeginRequest Result;
+  std::string When(name(Measure::Always));
   llvm::Expected<json::Value> Parsed = json::parse(Text);
   if (!Parsed)
     return fail(ErrorKind::ProtocolError, "begin: " + toString(Parsed.takeError()));
-  if (!fromJSON(*Parsed, Result, Root))
+  if (!fromJSON(*Parsed, Result, Root) || !json::ObjectMapper(*Parsed, Root).mapOptional("measure", When))
     return fail(ErrorKind::ProtocolError, toString(Root.getError()));
-  return Result;
+  return readMeasure(When).map([&](Measure Read) {
+    Result.When = Read;
+    return Result;
+  });
 }
 
 } // namespace mlcb

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/worker/Limits.h"
+#include "protocol/Messages.h"
 #include "spec/Error.h"
 
 #include <string>
@@ -20,6 +21,7 @@ struct BeginRequest {
   std::string Digest;  // of the configuration
   std::string Program; // a path
   std::vector<std::string> Metrics;
+  Measure When = Measure::Always; // metrics are wanted
   Limits Bounds;
   std::vector<int64_t> Barred;
   TargetName Target;

@@ -73,6 +73,7 @@ RemoteOptions Episode::options() {
   RemoteOptions Options;
   Options.Greets = RemoteOptions::Greeting::Begin;
   Options.Metrics = Setup.Begin.Metrics.empty() ? Setup.Config.Metrics : Setup.Begin.Metrics;
+  Options.When = Setup.Begin.When;
   Options.Serializer = Setup.Config.Serializer;
   Options.EndTurn = [this] { Clock.stop(); };
   Options.BeginTurn = [this] { beginTurn(); };

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the worker holds in memory."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import cycle, islice
+from pathlib import Path
+
+from benchmarks.report import Figure
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.session import WorkerSession
+
+INSTRUCTIONS, EPISODES = 200_000, 10_000
+
+
+def figures() -> Iterator[Figure]:
+    programs = list(_programs(INSTRUCTIONS))
+    with closing(WorkerSession()) as session, closing(PosetRLEnv(programs=programs, actions=["stop"], reward="none", session=session)) as env:
+        for program in programs:
+            env.reset(options={"program": program})
+        filled = _resident_megabytes(session)
+        for program in islice(cycle(programs[:20]), EPISODES):
+            env.reset(options={"program": program})
+            env.step(0)
+        after = _resident_megabytes(session)
+    yield Figure(f"worker with {INSTRUCTIONS} instructions cached", filled, "MB", 300, note=f"{len(programs)} modules")
+    yield Figure(f"growth over {EPISODES} episodes", after - filled, "MB", 5)
+
+
+def _programs(instructions: int) -> Iterator[object]:
+    for module in corpora.modules("default/train"):
+        if instructions < module.instructions:
+            return
+        instructions -= module.instructions
+        yield resolve(module.uri)[0]
+
+
+def _resident_megabytes(session: WorkerSession) -> float:
+    """Physical memory of the worker itself, its children left out."""
+    status = Path(f"/proc/{session.pid}/status").read_text()
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(kilobytes) / 1024

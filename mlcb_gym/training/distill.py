@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From decisions of which every outcome is known to a policy: the weights that policy gradients start from.
+
+Nothing has to be explored: the expected log size under the policy is a differentiable loss.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.nn import functional
+
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.agents.network import MASK, NetworkConfig
+from mlcb_gym.training.environment import Shaping
+from mlcb_gym.training.lookahead import Decision
+from mlcb_gym.training.policy import batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distillation:
+    """How to fit.
+
+    Args:
+        unit: the log gain that counts as 1 in the loss.
+        limit: a log loss beyond this is no worse.
+        entropy: keeps the policy from deciding on noise.
+    """
+
+    epochs: int = 60
+    batch: int = 256
+    lr: float = 1e-3
+    weight_decay: float = 0.05
+    unit: float = 0.02
+    limit: float = 0.1
+    entropy: float = 0.03
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Decisions as a batch: ``regrets`` ``[n, actions]`` are log sizes above the best one reachable, in units of ``Distillation.unit``."""
+
+    observations: Mapping[str, Tensor]
+    regrets: Tensor
+    gains: Tensor
+    weights: Tensor
+
+    @classmethod
+    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation) -> "Outcomes":
+        """Every program weighs the same, however many decisions were looked into."""
+        programs = list(programs)
+        decisions = [d for program in programs for d in program]
+        best = np.log([d.best for d in decisions])
+        regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
+        weights = np.array([1 / len(program) for program in programs for _ in program])
+        return cls(
+            batch([d.observation for d in decisions]),
+            torch.from_numpy(regrets.clip(0.0, distillation.limit) / distillation.unit).float(),
+            torch.from_numpy(-best).float(),
+            torch.from_numpy(weights / weights.mean()).float(),
+        )
+
+
+def distill(
+    outcomes: Outcomes,
+    *,
+    observation_space: spaces.Dict,
+    action_space: spaces.Discrete,
+    network: NetworkConfig,
+    shaping: Shaping,
+    distillation: Distillation,
+) -> dict[str, Tensor]:
+    """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
+    torch.manual_seed(distillation.seed)
+    module = MaskedPolicyGradient(
+        observation_space=observation_space,
+        action_space=action_space,
+        model_config={"network": asdict(network)},
+        inference_only=False,
+    )
+    module.network.features.standardise(outcomes.observations)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
+    steps = distillation.epochs * -(-len(outcomes.gains) // distillation.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, distillation.lr, total_steps=steps)
+    module.train()
+    for _ in range(distillation.epochs):
+        for rows in torch.randperm(len(outcomes.gains)).split(distillation.batch):
+            optimizer.zero_grad()
+            _loss(module, outcomes, rows, shaping, distillation).backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, shaping: Shaping, distillation: Distillation) -> Tensor:
+    observation = {name: value[rows] for name, value in outcomes.observations.items()}
+    features = module.network.features(observation)
+    logs = module.network.head(features).masked_fill(observation[MASK] == 0, -1e9).log_softmax(dim=1)
+    expected = (logs.exp() * (outcomes.regrets[rows] + distillation.entropy * logs)).sum(dim=1)
+    returns = shaping.scale * outcomes.gains[rows].clamp(-shaping.limit, shaping.limit)
+    value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
+    return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss
