@@ -38,11 +38,11 @@ class ScriptedCompiler:
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         ours, theirs = socket.socketpair()
-        compiler = _native.Compiler.serve(theirs.detach(), spec.json, list(request.metrics))
+        compiler = _native.Compiler.serve(theirs.detach(), spec.json, list(request.metrics), measure=request.measure)
         thread = threading.Thread(target=self._play, args=(compiler, spec, request), daemon=True)
         thread.start()
         self._threads.append(thread)
-        return Episode(ours.detach(), spec, request.metrics, request.limits.deadline)
+        return Episode(ours.detach(), spec, request)
 
     def close(self) -> None:
         """Waits for the compilers, whose channels the environment has closed."""

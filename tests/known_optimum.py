@@ -39,9 +39,9 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
-    def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6) -> None:
+    def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:
         self.programs = (programs,) if isinstance(programs, str) else tuple(programs)
-        self.max_steps = max_steps
+        self.max_steps, self.dense = max_steps, dense
         boxes = {name: spaces.Box(low, high, shape, np.dtype(dtype).type) for name, dtype, shape, low, high in TENSORS}
         self.observation_space = spaces.Dict({**boxes, "action_mask": spaces.MultiBinary(len(ACTIONS))})
         self.action_space = spaces.Discrete(len(ACTIONS))
@@ -75,7 +75,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             self._size *= OPTIMUM if action == 1 + self._kind else 1.01
         self._taken.append(action)
         ended = action == 4 or len(self._taken) == self.max_steps
-        return self._observation(), (before - self._size) / self._oz, ended, False, self._info()
+        return self._observation(), (before - self._size) / self._oz, ended, False, self._info(ended)
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         self._answer = self.reset(options=options)
@@ -103,8 +103,9 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             "action_mask": np.ones(len(ACTIONS), np.int8),
         }
 
-    def _info(self) -> dict[str, Any]:
-        return {"program": self._program, "size": float(self._size), "size_oz": float(self._oz)}
+    def _info(self, ended: bool = False) -> dict[str, Any]:
+        measured = {"size": float(self._size), "size_oz": float(self._oz)} if self.dense or ended else {}
+        return {"program": self._program, **measured}
 
 
 class ToyVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):

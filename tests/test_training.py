@@ -105,6 +105,13 @@ def test_failed_episode_pays_the_lowest_reward() -> None:
     assert Shaping(scale=10.0, limit=0.25).shape(np.zeros(1), np.array([True]), infos).tolist() == [-2.5]
 
 
+def test_final_objective_needs_sizes_of_ended_episodes_alone() -> None:
+    infos = {"size": np.array([0.0, 90.0]), "size_oz": np.array([0.0, 100.0]), "_size": np.array([False, True])}
+    shaped = Shaping(scale=10.0).shape(np.zeros(2), np.array([False, True]), infos)
+    assert shaped.tolist() == pytest.approx([0.0, -10 * np.log(0.9)])
+    assert Shaping().shape(np.zeros(2), np.array([False, False]), {}).tolist() == [0.0, 0.0]
+
+
 def test_toy_conforms_to_the_interface_that_training_relies_on() -> None:
     env = known_optimum.ToyEnv()
     observation, info = env.reset(seed=1)

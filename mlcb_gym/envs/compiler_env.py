@@ -48,7 +48,8 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     Args:
         programs: what episodes are drawn from: paths, folders or corpus names (see ``mlcb_gym.corpus.programs``).
         parameters: what the task is bound with.
-        metrics: names of the metrics that come beside each observation.
+        metrics: names of what is measured.
+        dense: measure after every step; otherwise only at the end: the return is the same, the reward of every other step is 0.
         barred: actions that are never allowed.
         target: the machine that code is generated for.
         limits: what one episode may use.
@@ -70,6 +71,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         programs: ProgramsLike,
         parameters: Mapping[str, Any],
         metrics: Sequence[str],
+        dense: bool = True,
         barred: Sequence[int] = (),
         target: Target = Target(),
         limits: Limits = Limits(),
@@ -80,7 +82,16 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self.render_mode = render_mode
         self.timing = Timing()
         self.programs = resolve(programs)
-        self._request = EpisodeRequest(self.programs[0].bitcode, tuple(metrics), tuple(barred), verify, target, limits)
+        self._dense = dense
+        self._request = EpisodeRequest(
+            program=self.programs[0].bitcode,
+            metrics=tuple(metrics),
+            measure="always" if dense else "end",
+            barred=tuple(barred),
+            verify=verify,
+            target=target,
+            limits=limits,
+        )
         self._episode: Episode | None = None
         self._owns_session = session is None
         self._session: Session = WorkerSession() if session is None else session
@@ -96,6 +107,11 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     @abstractmethod
     def reward(self, before: Metrics, after: Metrics) -> float:
         """The reward of a step, from what was measured before it and after it."""
+
+    @abstractmethod
+    def measured_at_start(self, final: Metrics) -> Metrics:
+        """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
+        earned together is ``reward(measured_at_start(final), final)``."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
@@ -158,8 +174,9 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         except SessionLost as error:
             return self._end(0.0, truncated=True, error=str(error))
         self._observe(message)
-        reward = float(self.reward(before, self._metrics))
-        if message.kind == "episode_end":
+        ended = message.kind == "episode_end"
+        reward = self._earned(before, ended)
+        if ended:
             return self._end(reward, truncated=False)
         self._return += reward
         return self._observation, reward, False, False, self._info()
@@ -188,7 +205,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     @property
     def measured(self) -> Metrics:
-        """The metrics of the last observation."""
+        """What was measured last; empty before the end of an episode that is not dense."""
         return self._metrics
 
     def render(self) -> str | None:  # type: ignore[override]
@@ -235,6 +252,11 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     def _observe(self, message: _native.Message) -> None:
         self._observation: Observation = message.tensors
         self._metrics: Metrics = message.metrics
+
+    def _earned(self, before: Metrics, ended: bool) -> float:
+        if self._dense:
+            return float(self.reward(before, self._metrics))
+        return float(self.reward(self.measured_at_start(self._metrics), self._metrics)) if ended else 0.0
 
     def _allowed(self, action: np.int64 | int) -> bool:
         try:

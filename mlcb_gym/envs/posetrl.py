@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Phase ordering: which pass sub-sequence runs next."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -12,15 +12,28 @@ from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 
+STARTS = ("unoptimized", "Oz")
 Actions = str | Path | Sequence[str]
 
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward of phase ordering: the metrics it needs, and what a step earns."""
+    """A reward of phase ordering.
+
+    Args:
+        metrics: what it needs of every state.
+        of_step: what a step earns, from the metrics before it and after it.
+        baselines: for each start state, the metric that still tells at the end what another one was at the start. Where it is missing,
+            what an episode earned cannot be told from its end alone.
+    """
 
     metrics: tuple[str, ...]
     of_step: Callable[[Metrics, Metrics], float]
+    baselines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def start(self, final: Metrics, start: str) -> Metrics:
+        """The metrics of the first state, from those of the last."""
+        return {name: final[baseline] for name, baseline in self.baselines[start].items()}
 
 
 def _size(before: Metrics, after: Metrics) -> float:
@@ -45,11 +58,15 @@ def _instructions(before: Metrics, after: Metrics) -> float:
 
 
 REWARDS = {
-    "size": Reward(("size", "text", "size_oz", "text_oz"), _size),
-    "throughput": Reward(("throughput", "throughput_oz"), _throughput),
+    "size": Reward(
+        ("size", "text", "size_oz", "text_oz"), _size, {"unoptimized": {"size": "size_unoptimized"}, "Oz": {"size": "size_oz"}}
+    ),
+    "throughput": Reward(("throughput", "throughput_oz"), _throughput, {"Oz": {"throughput": "throughput_oz"}}),
     "poset": Reward(("size", "size_unoptimized", "size_oz", "throughput", "throughput_oz"), _poset),
-    "instructions": Reward(("ir_instructions", "ir_instructions_oz"), _instructions),
-    "none": Reward((), lambda before, after: 0.0),
+    "instructions": Reward(
+        ("ir_instructions", "ir_instructions_oz"), _instructions, {"Oz": {"ir_instructions": "ir_instructions_oz"}}
+    ),
+    "none": Reward((), lambda before, after: 0.0, {"unoptimized": {}, "Oz": {}}),
 }
 
 
@@ -113,6 +130,7 @@ class PosetRLEnv(CompilerEnv):
     | ``actions`` | ``"default"`` | ``"default"``, ``"odg"``, ``"manual"``, a file with one pipeline text a line, or the texts |
     | ``reward`` | ``"size"`` | see Rewards; or a ``Reward`` of your own |
     | ``observation`` | ``"flow-aware"`` | kind of IR2Vec embedding; the other is ``"symbolic"`` |
+    | ``dense`` | True | measure after every step; otherwise at the end alone, where the whole return is paid |
     | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
     | ``max_steps`` | 15 | decisions at most |
     | ``unique`` | False | whether an action may be taken once only |
@@ -139,11 +157,13 @@ class PosetRLEnv(CompilerEnv):
         start: str = "unoptimized",
         max_steps: int = 15,
         unique: bool = False,
+        dense: bool = True,
         **kwargs: Any,
     ) -> None:
         if isinstance(reward, str) and reward not in REWARDS:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(REWARDS)}")
         self._reward = REWARDS[reward] if isinstance(reward, str) else reward
+        self._start = start
         parameters = {
             "actions": read_actions(actions),
             "observation": observation,
@@ -151,7 +171,7 @@ class PosetRLEnv(CompilerEnv):
             "max_steps": max_steps,
             "unique": unique,
         }
-        super().__init__(programs=programs, parameters=parameters, metrics=self._reward.metrics, **kwargs)
+        super().__init__(programs=programs, parameters=parameters, metrics=self._metrics_wanted(dense), dense=dense, **kwargs)
 
     @property
     def actions(self) -> list[str]:
@@ -161,6 +181,17 @@ class PosetRLEnv(CompilerEnv):
     def reward(self, before: Metrics, after: Metrics) -> float:
         """See Rewards."""
         return self._reward.of_step(before, after)
+
+    def measured_at_start(self, final: Metrics) -> Metrics:
+        """A baseline measures the start state too."""
+        return self._reward.start(final, self._start)
+
+    def _metrics_wanted(self, dense: bool) -> tuple[str, ...]:
+        if dense or self._start not in STARTS:  # which the compiler refuses
+            return self._reward.metrics
+        if self._start not in self._reward.baselines:
+            raise TaskError(f"dense=False: from start={self._start!r} this reward is only known step by step")
+        return tuple(dict.fromkeys([*self._reward.metrics, *self._reward.baselines[self._start].values()]))
 
 
 PosetRLVectorEnv = partial(CompilerVectorEnv, PosetRLEnv)

@@ -2,7 +2,8 @@
 """One compiler at the other end: how it is started, told what to do, watched, and ended."""
 
 from mlcb_gym.session.episode import Episode
-from mlcb_gym.session.session import EpisodeRequest, Limits, Session, Target
+from mlcb_gym.session.request import EpisodeRequest, Limits, Target
+from mlcb_gym.session.session import Session
 from mlcb_gym.session.worker import WorkerSession
 
 __all__ = ["Episode", "EpisodeRequest", "Limits", "Session", "Target", "WorkerSession"]

@@ -4,10 +4,10 @@
 import json
 import os
 import signal
-from collections.abc import Sequence
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
 
@@ -17,13 +17,12 @@ class Episode:
     Args:
         socket: the episode's channel; it is the episode's from now on.
         spec: the task as bound at both ends.
-        metrics: the names of those that come with the observations.
-        turn_seconds: how long one turn of the compiler may take before it is given up.
+        request: what the compiler was told at its start.
     """
 
-    def __init__(self, socket: int, spec: TaskSpec, metrics: Sequence[str], turn_seconds: float) -> None:
-        self._host = _native.Host(socket, spec.json, list(metrics))
-        self._spec, self._metrics, self._turn_seconds = spec, metrics, turn_seconds
+    def __init__(self, socket: int, spec: TaskSpec, request: EpisodeRequest) -> None:
+        self._host = _native.Host(socket, spec.json, list(request.metrics), request.measure)
+        self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self._pid: int | None = None
 
     def receive(self) -> _native.Message:
@@ -54,7 +53,7 @@ class Episode:
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last."""
-        return Episode(self._host.fork(), self._spec, self._metrics, self._turn_seconds)
+        return Episode(self._host.fork(), self._spec, self._request)
 
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child."""

@@ -12,7 +12,7 @@ from typing import Any
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.session.episode import Episode
-from mlcb_gym.session.session import EpisodeRequest
+from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
 START_SECONDS = 60.0
@@ -54,7 +54,7 @@ class WorkerSession:
             ours.close()
             self.close()
             raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode(ours.detach(), spec, request.metrics, request.limits.deadline)
+        return Episode(ours.detach(), spec, request)
 
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""

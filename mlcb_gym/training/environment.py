@@ -44,14 +44,20 @@ class Shaping:
     scale: float = 20.0
     limit: float = 0.25
 
+    @property
+    def dense(self) -> bool:
+        """Whether it needs what is measured after every step."""
+        return self.objective == "reward"
+
     def shape(self, rewards: np.ndarray, terminated: np.ndarray, infos: Mapping[str, Any]) -> np.ndarray:
         if self.objective == "reward":
             return self.scale * rewards
-        if not terminated.any():
-            return np.zeros_like(rewards)
-        gains = np.clip(-np.log(infos["size"] / infos["size_oz"]), -self.limit, self.limit)
-        gains[infos.get("_error", np.zeros_like(terminated))] = -self.limit
-        return self.scale * np.where(terminated, gains, 0.0)
+        failed = infos.get("_error", np.zeros_like(terminated))
+        gains = np.where(terminated & failed, -self.limit, 0.0)
+        done = terminated & ~failed
+        if done.any():  # before, an environment that is not dense has no sizes
+            gains[done] = np.clip(-np.log(infos["size"][done] / infos["size_oz"][done]), -self.limit, self.limit)
+        return self.scale * gains
 
 
 class TrainingEnv(VectorWrapper):

@@ -40,7 +40,8 @@ class Recipe(ABC):
         """The fluent RLlib config."""
 
     def _common(self, config: AlgorithmConfig, environment: Environment, module: type[RLModule]) -> AlgorithmConfig:
-        env_config: dict[str, Any] = asdict(environment) | {"shaping": asdict(self.shaping)}
+        arguments = {**environment.arguments, "dense": self.shaping.dense}
+        env_config: dict[str, Any] = {"id": environment.id, "arguments": arguments, "shaping": asdict(self.shaping)}
         return (
             config.framework("torch")
             .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True)

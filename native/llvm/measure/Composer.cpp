@@ -1,4 +1,3 @@
-#include "llvm/Support/raw_ostream.h"
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/Composer.h"
 
@@ -25,19 +24,17 @@ static bool isPlain(const Module &M) {
 static bool isModelled(const Triple &Target) { return Target.getArch() == Triple::x86_64 && Target.isOSBinFormatELF(); }
 
 std::optional<Size> Composer::size(const Module &M) {
-  if (!isModelled(Generator.targetMachine().getTargetTriple()) || !isPlain(M)) { if(getenv("WHY")) errs()<<"WHY notplain\n"; 
-    return std::nullopt; }
+  if (!isModelled(Generator.targetMachine().getTargetTriple()) || !isPlain(M))
+    return std::nullopt;
   Fingerprinter Prints(M, Target);
   SmallVector<Part, 0> All;
   for (const Function &F : M) {
     if (F.isDeclarationForLinker())
       continue;
     All.push_back({&F, Prints.print(F), {}});
-    if (!All.back().Print.Isolated && getenv("WHY")) errs()<<"WHY notisolated "<<F.getName()<<"\n"; 
     if (!All.back().Print.Isolated)
       return std::nullopt;
   }
-  if (bool ok=complete(M, Prints.context(), All); !ok && getenv("WHY")) { errs()<<"WHY incomplete"; for(auto&P:All) if(!P.Code.Composable) errs()<<" "<<P.F->getName()<<" t "<<P.Code.Text.Bytes<<" sec "<<(int)P.Code.Section<<" al "<<(int)P.Code.Text.LogAlign<<" fj "<<(int)P.Code.NumFarJumps<<" pool "<<P.Code.OtherPool.Bytes; errs()<<"\n"; }
   if (!complete(M, Prints.context(), All))
     return std::nullopt;
   return sum(M, Prints.context(), All);
@@ -96,8 +93,8 @@ bool Composer::generate(const Module &M, Key Context, ArrayRef<Part *> Unknown) 
     Sums.addFrame(E.Code.CieBytes, E.Code.FrameBytes);
   }
   Actual.Allocated -= frameworkBytes(M, Context);
-  if (Reader.functions().size() != Unknown.size() || !(Sums.size() == Actual)) { if(getenv("WHY")) errs()<<"WHY sums "<<Sums.size().Allocated<<" "<<Actual.Allocated<<" "<<Sums.size().Text<<" "<<Actual.Text<<"\n";
-    return false; }
+  if (Reader.functions().size() != Unknown.size() || !(Sums.size() == Actual))
+    return false;
   for (const CodeReader::Entry &E : Reader.functions()) {
     Part &P = *PartOf[Only.Originals[E.F]];
     P.Code = E.Code;
@@ -145,8 +142,8 @@ bool Composer::addText(const Module &M, Parts Section, SectionSums &Sums) {
     Section = Section.drop_front(R.Length);
     const FunctionCode &First = Here.front()->Code;
     Stretch S = R.HasNearJump ? stretch(M, Here) : Stretch{First.Text, First.FrameBytes, true};
-    if (!S.Composable) {if(getenv("WHY")) errs()<<"WHY stretch "<<Here.front()->F->getName()<<" len "<<Here.size()<<"\n"; 
-      return false; }
+    if (!S.Composable)
+      return false;
     Sums.addText(First.Section, S.Text);
     Sums.addFrame(First.CieBytes, S.FrameBytes);
   }

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What several tests need: a tiny program, a compiler without LLVM, and one that is real."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.testing import ScriptedCompiler
+
+ACTIONS = ["function(mem2reg)", "function(instcombine,simplifycfg)", "default<Oz>", "{inline-threshold=0} default<Oz> ; iroutliner", "stop"]
+
+SOURCE = """
+static int square(int x) { return x * x; }
+int sum(int n) {
+  int total = 0;
+  for (int i = 0; i < n; i++)
+    total += square(i) + i % 3;
+  return total;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("programs") / "sum.c"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedCompiler]:
+    compiler = ScriptedCompiler()
+    yield compiler
+    compiler.close()
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[WorkerSession]:
+    session = WorkerSession()
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def make_env(program: Path, worker: WorkerSession) -> Iterator[Callable[..., PosetRLEnv]]:
+    """Makes environments on the tiny program in one worker, and closes them."""
+    made: list[PosetRLEnv] = []
+
+    def make(**arguments: object) -> PosetRLEnv:
+        env = PosetRLEnv(**{"programs": program, "actions": ACTIONS, "session": worker} | arguments)
+        made.append(env)
+        return env
+
+    yield make
+    for env in made:
+        env.close()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Environments keep Gymnasium's rules and their own, in every kind of episode end."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from mlcb_gym.envs.compiler_env import FAILURE_RETURN
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import MlcbError, ProgramError, TaskError
+from mlcb_gym.session import Limits, WorkerSession
+from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from tests.conftest import ACTIONS
+
+MEM2REG, _, OZ, OUTLINED, STOP = range(5)
+Make = Callable[..., PosetRLEnv]
+
+
+def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
+    check_compiler_env(gymnasium.make("PosetRL-v0", actions=ACTIONS, programs=program, session=scripted))
+
+
+def test_env_conforms_on_the_real_compiler(program: Path) -> None:
+    check_compiler_env(gymnasium.make("mlcb_gym:PosetRL-v0", actions=ACTIONS, programs=program))
+
+
+def test_check_env_gives_no_warning(make_env: Make, recwarn: pytest.WarningsRecorder) -> None:
+    check_env(make_env(), skip_render_check=True)
+    assert not [str(w.message) for w in recwarn]
+
+
+def test_return_is_what_was_saved_in_units_of_oz(make_env: Make) -> None:
+    env = make_env()
+    _, first = env.reset(seed=1)
+    _, reward, *_, last = env.step(OZ)
+    assert reward == pytest.approx((first["size"] - last["size"]) / first["size_oz"])
+    assert last["size"] == first["size_oz"]
+
+
+def test_returns_are_equal_however_often_is_measured(make_env: Make) -> None:
+    returns = []
+    for dense in (True, False):
+        env = make_env(dense=dense)
+        env.reset(seed=1)
+        returns.append(sum(env.step(action)[1] for action in (MEM2REG, OUTLINED, STOP)))
+    assert returns[0] == pytest.approx(returns[1])
+
+
+def test_stop_terminates(make_env: Make) -> None:
+    env = make_env()
+    env.reset(seed=1)
+    _, reward, terminated, truncated, info = env.step(STOP)
+    assert (reward, terminated, truncated) == (0.0, True, False)
+    assert "error" not in info
+
+
+def test_horizon_terminates(make_env: Make) -> None:
+    env = make_env(max_steps=1)
+    env.reset(seed=1)
+    observation, _, terminated, _, _ = env.step(MEM2REG)
+    assert terminated
+    assert observation["progress"] == 1.0
+    assert observation["action_mask"].any()
+
+
+def test_start_oz_starts_at_the_size_of_oz(make_env: Make) -> None:
+    _, info = make_env(start="Oz").reset(seed=1)
+    assert info["size"] == info["size_oz"]
+
+
+@pytest.mark.parametrize("action", [-1, 99, float("nan"), 1.5, "stop"])
+def test_illegal_action_ends_the_episode_and_does_not_pay(make_env: Make, action: object) -> None:
+    env = make_env()
+    env.reset(seed=1)
+    earned = env.step(OZ)[1]
+    _, reward, terminated, truncated, info = env.step(action)  # type: ignore[arg-type]
+    assert (terminated, truncated) == (True, False)
+    assert earned + reward == pytest.approx(FAILURE_RETURN)
+    assert "illegal action" in info["error"]
+    env.reset(seed=1)
+
+
+def test_barred_action_is_masked(make_env: Make) -> None:
+    _, info = make_env(barred=(OZ,)).reset(seed=1)
+    assert not info["action_mask"][OZ]
+
+
+def test_used_action_is_masked_when_unique(make_env: Make) -> None:
+    env = make_env(unique=True)
+    env.reset(seed=1)
+    assert not env.step(MEM2REG)[0]["action_mask"][MEM2REG]
+
+
+def test_last_actions_are_observed_latest_first(make_env: Make) -> None:
+    env = make_env()
+    env.reset(seed=1)
+    env.step(MEM2REG)
+    assert env.step(OZ)[0]["last_actions"].tolist() == [OZ, MEM2REG, -1, -1]
+
+
+def test_fork_goes_on_independently(make_env: Make) -> None:
+    env = make_env()
+    env.reset(seed=1)
+    env.step(MEM2REG)
+    clone = env.fork()
+    assert clone.step(OZ)[0]["last_actions"][0] == OZ
+    assert env.step(STOP)[2]
+    assert clone.step(STOP)[2]
+    clone.close()
+
+
+def test_killed_worker_truncates_and_the_next_reset_works(program: Path) -> None:
+    session = WorkerSession()
+    env = PosetRLEnv(programs=program, actions=ACTIONS, session=session)
+    env.reset(seed=1)
+    assert session.pid is not None
+    os.kill(session.pid, signal.SIGKILL)
+    *_, terminated, truncated, info = env.step(OZ)
+    assert (terminated, truncated) == (False, True)
+    assert info["error"]
+    env.reset(seed=1)
+    env.close()
+    session.close()
+
+
+def test_endless_turn_ends_within_its_limit(make_env: Make) -> None:
+    env = make_env(limits=Limits(turn_seconds=0.001))
+    with pytest.raises(MlcbError, match="turn"):
+        env.reset(seed=1, options={"program": "embedded/train/lisp"})
+
+
+def test_close_leaves_no_process(program: Path) -> None:
+    session = WorkerSession()
+    env = PosetRLEnv(programs=program, actions=ACTIONS, session=session)
+    env.reset(seed=1)
+    pid = session.pid
+    env.close()
+    session.close()
+    session.close()
+    assert pid is not None
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"actions": ["no-such-pass", "stop"]}, "no-such-pass"),
+        ({"actions": ["{no-such-option=1} default<Oz>"]}, "no-such-option"),
+        ({"actions": ["attributor"]}, "attributor"),
+        ({"actions": "no-such-list"}, "no-such-list"),
+        ({"reward": "money"}, "money"),
+        ({"start": "O7"}, "O7"),
+        ({"max_steps": 0}, "max_steps"),
+    ],
+)
+def test_wrong_argument_is_named_when_the_env_is_made(program: Path, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        PosetRLEnv(**{"programs": program, "actions": ACTIONS} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("broken.bc", b"BC\xc0\xde broken"), ("empty.bc", b""), ("wrong.c", b"int f( {"), ("empty.ll", b""), ("odd.txt", b"?")],
+)
+def test_bad_program_is_one_line_and_no_hang(make_env: Make, tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(MlcbError, match=name) as caught:
+        make_env().reset(options={"program": path})
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_program_is_named() -> None:
+    with pytest.raises(ProgramError, match="no-such-folder"):
+        PosetRLEnv(programs="no-such-folder")
+
+
+def test_vector_env_equals_single_envs(program: Path) -> None:
+    arguments = {"programs": program, "actions": ACTIONS}
+    with_two = gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode="vector_entry_point", **arguments)
+    alone = gymnasium.make("PosetRL-v0", **arguments)
+    together, _ = with_two.reset(seed=3)
+    single, _ = alone.reset(seed=3)
+    np.testing.assert_equal(together["embedding"][0], single["embedding"])
+    stepped = with_two.step(np.array([OZ, MEM2REG]))
+    assert stepped[1][0] == alone.step(OZ)[1]
+    ended = with_two.step(np.array([STOP, MEM2REG]))
+    assert ended[2].tolist() == [True, False]
+    begun = with_two.step(np.array([OZ, OZ]))
+    assert begun[0]["progress"][0] == 0.0
+    with_two.close()
+    alone.close()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_gymnasiums_own_vector_envs_work(program: Path, mode: str) -> None:
+    envs = gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode=mode, programs=str(program), actions=ACTIONS)
+    envs.reset(seed=1)
+    _, rewards, *_ = envs.step(np.array([OZ, OZ]))
+    assert rewards[0] == rewards[1] != 0
+    envs.close()
