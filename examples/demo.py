@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def train_policy() -> Path:
-    arguments = {"programs": "embedded/train", "dense": False, "max_steps": 8}
+    arguments = {"programs": "embedded/train", "max_steps": 8}
     chosen = recipe("ppo", {"seed": SEED, "num_envs": 4, "steps_per_iteration": 512})
     budget = Budget(iterations=100_000, seconds=60 * MINUTES, validate_every=5)
     environment = Environment("PosetRL-v0", arguments)

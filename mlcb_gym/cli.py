@@ -91,11 +91,12 @@ def train(
 ) -> None:
     """Train a policy with RLlib."""
     from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.training.distill import warm_start
     from mlcb_gym.training.environment import Environment
     from mlcb_gym.training.run import recipe
-    from mlcb_gym.training.train import Budget, train, warm_start
+    from mlcb_gym.training.train import Budget, train
 
-    arguments = {"programs": programs, "actions": actions, "max_steps": max_steps, "start": start, "dense": False}
+    arguments = {"programs": programs, "actions": actions, "max_steps": max_steps, "start": start}
     environment = Environment(ENVIRONMENTS[task], arguments)
     chosen = recipe(algo, {"seed": seed} | hyperparameters(set_ or []))
     weights = warm_start(environment, chosen, decisions) if decisions and not resume else None
@@ -179,8 +180,18 @@ def hyperparameters(assignments: list[str]) -> dict[str, Any]:
     return changes
 
 
+def _add_groups() -> None:
+    from mlcb_gym.corpus import cli as corpus
+    from mlcb_gym.corpus import odg, vocabulary
+
+    app.add_typer(corpus.app, name="corpus")
+    app.add_typer(vocabulary.app, name="vocab")
+    app.add_typer(odg.app, name="actions")
+
+
 def main() -> None:
     """Runs the command; what the package reports by raising is one line and exit code 1."""
+    _add_groups()
     try:
         app()
     except errors.MlcbError as error:

@@ -14,6 +14,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
+from mlcb_gym.spec import TaskSpec
+
 OPTIMUM = 0.96
 ACTIONS = ("default<Oz>", "kind0", "kind1", "kind2", "stop")
 PROGRAMS = tuple(f"toy:{i}" for i in range(16))
@@ -48,7 +50,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         self.timing = ToyTiming()
 
     @property
-    def spec_json(self) -> str:
+    def task_spec(self) -> TaskSpec:
         inputs = [
             {"name": n, "dtype": d, "shape": list(s), "low": lo, "high": hi, "doc": "", "role": "input"} for n, d, s, lo, hi in TENSORS
         ]
@@ -56,7 +58,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         advice = {"kind": "argmax", "name": "subsequence", "choices": len(ACTIONS), "doc": ""}
         agent = {"name": "orderer", "inputs": [*inputs, mask], "advice": advice}
         parameters = {"actions": list(ACTIONS), "max_steps": self.max_steps, "start": "unoptimized"}
-        return json.dumps({"task": "toy", "parameters": parameters, "digest": "0" * 32, "agents": [agent], "metrics": []})
+        return TaskSpec(json.dumps({"task": "toy", "parameters": parameters, "digest": "0" * 32, "agents": [agent], "metrics": []}))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         super().reset(seed=seed)
@@ -121,10 +123,6 @@ class ToyVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.timing = ToyTiming()
         self._ended = np.zeros(num_envs, bool)
-
-    @property
-    def spec_json(self) -> str:
-        return self.envs[0].spec_json
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         self._ended[:] = False

@@ -4,7 +4,7 @@
 from dataclasses import asdict
 from typing import Any
 
-import known_optimum
+from tests import known_optimum
 import numpy as np
 import pytest
 import torch

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environments keep Gymnasium's rules and their own, in every kind of episode end."""
 
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,8 +117,9 @@ def test_killed_worker_truncates_and_the_next_reset_works(program: Path) -> None
     session = WorkerSession()
     env = PosetRLEnv(programs=program, actions=ACTIONS, session=session)
     env.reset(seed=1)
-    assert session.pid is not None
-    os.kill(session.pid, signal.SIGKILL)
+    assert session._process is not None
+    session._process.kill()
+    session._process.wait()  # its children have been killed by then
     *_, terminated, truncated, info = env.step(OZ)
     assert (terminated, truncated) == (False, True)
     assert info["error"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
+from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.errors import PolicyError
@@ -16,7 +16,7 @@ from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations
 from mlcb_gym.training.policy import random_observations
 
 ENV = ToyEnv()
-SPEC = json.loads(ENV.spec_json)
+SPEC = ENV.task_spec.declared
 
 
 @pytest.fixture(scope="module")

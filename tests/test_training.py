@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import known_optimum
+from tests import known_optimum
 import numpy as np
 import pytest
 import ray
-from known_optimum import OPTIMUM, PROGRAMS
+from tests.known_optimum import OPTIMUM, PROGRAMS
 from rich.console import Console
 
 from mlcb_gym.training.checkpoints import read_run

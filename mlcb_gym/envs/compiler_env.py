@@ -230,7 +230,10 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._episode = self._session.begin(self.task_spec, replace(self._request, program=program.bitcode))
 
     def _first_observation(self) -> tuple[Observation, Info]:
-        message = self._receive()
+        try:
+            message = self._receive()
+        except CompilerError as error:
+            raise CompilerError(f"{self.program.name}: {error}") from error
         if message.kind == "episode_end":
             raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
         self.timing.episodes += 1

@@ -42,7 +42,7 @@ def write_policy(
     """Writes a policy folder for a bound spec with one agent.
 
     Args:
-        spec: the bound spec, as the environment's ``spec_json`` has it.
+        spec: the bound spec, as ``env.task_spec.declared`` has it.
         trained: how the policy came about.
         results: what was measured of it, with machine and commit.
     """

@@ -70,7 +70,7 @@ class WorkerSession:
             self._process = None
 
     def _ensure_running(self) -> None:
-        if self.pid is not None:
+        if self.pid is not None and self._control is not None and self._control.fileno() >= 0:
             return
         self.close()
         self._start()
@@ -94,7 +94,6 @@ class WorkerSession:
         try:
             return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS))
         except (_native.PeerError, _native.InvalidArgument) as error:
-            self.close()
             raise TaskError(f"{task}: {error}") from error
         except _native.NativeError as error:
             self.close()

@@ -5,7 +5,9 @@ Nothing has to be explored: the expected log size under the policy is a differen
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,9 +17,10 @@ from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK, NetworkConfig
-from mlcb_gym.training.environment import Shaping
-from mlcb_gym.training.lookahead import Decision
+from mlcb_gym.training.environment import Environment, Shaping
+from mlcb_gym.training.lookahead import Decision, read_decisions
 from mlcb_gym.training.policy import batch
+from mlcb_gym.training.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,21 @@ class Outcomes:
             torch.from_numpy(regrets.clip(0.0, distillation.limit) / distillation.unit).float(),
             torch.from_numpy(-best).float(),
             torch.from_numpy(weights / weights.mean()).float(),
+        )
+
+
+def warm_start(environment: Environment, recipe: Recipe, decisions: Path, distillation: Distillation | None = None) -> dict[str, Tensor]:
+    """The weights that training starts from, distilled from what a look-ahead wrote to the folder ``decisions``."""
+    distillation = distillation or Distillation(seed=recipe.seed)
+    outcomes = Outcomes.of(read_decisions(decisions).values(), distillation)
+    with closing(environment.make(1)) as envs:
+        return distill(
+            outcomes,
+            observation_space=envs.single_observation_space,
+            action_space=envs.single_action_space,
+            network=recipe.network,
+            shaping=recipe.shaping,
+            distillation=distillation,
         )
 
 

@@ -160,7 +160,7 @@ def _ratio(trace: Trace) -> float:
 
 
 def _text_ratio(trace: Trace) -> float:
-    return trace.text / trace.text_oz if trace.error is None and trace.text_oz else _ratio(trace)
+    return trace.text / trace.text_oz if trace.error is None and trace.text and trace.text_oz else _ratio(trace)
 
 
 def plot(evaluation: Evaluation, path: Path) -> None:

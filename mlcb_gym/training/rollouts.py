@@ -64,8 +64,8 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
         answers.append(answer)
     sizes = tuple(float(a.info["size"]) for a in answers if "size" in a.info)
     last = answer.info
-    oz, text, text_oz = (float(last.get(metric, math.nan)) for metric in ("size_oz", "text", "text_oz"))
-    return Trace(name, tuple(actions), sizes, oz, last.get("error"), text, text_oz)
+    oz = float(last.get("size_oz", math.nan))
+    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"))
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:

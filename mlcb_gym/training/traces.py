@@ -23,8 +23,8 @@ class Trace:
     sizes: tuple[float, ...]
     size_oz: float
     error: str | None = None
-    text: float = math.nan
-    text_oz: float = math.nan
+    text: float | None = None
+    text_oz: float | None = None
 
     @property
     def ratio(self) -> float:

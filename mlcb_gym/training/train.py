@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The training loop: update, validate, save, until the iterations or the time are used up."""
 
-import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -109,7 +108,7 @@ def _start(environment: Environment, recipe: Recipe, weights: Mapping[str, torch
     algorithm = recipe.config(environment).build_algo()
     env = training_env(algorithm).unwrapped
     programs = env.envs[0].programs
-    run = Run(recipe, environment, json.loads(env.envs[0].spec_json), len(programs), current_commit())
+    run = Run(recipe, environment, env.envs[0].task_spec.declared, len(programs), current_commit())
     if weights is None:
         features = network_of(algorithm).features
         features.standardise(random_observations(env.envs, programs, recipe.statistics_episodes, recipe.seed))

@@ -27,6 +27,7 @@ struct FrameHeader {
 
   static constexpr size_t Size = 16;
   static constexpr uint8_t Version = 1;
+  static constexpr uint8_t GoesOn = 1; // flag of an Error that does not end the conversation
   static constexpr size_t MaxLength = size_t(64) << 20;
 };
 

@@ -104,9 +104,10 @@ Expected<Frame> Framed::receive(Deadline Until) {
   Frame Result{Header->Kind, Header->Agent, Header->Flags, buffered().subspan(FrameHeader::Size, Header->Length), {}};
   if (Result.Kind == FrameKind::Begin || Result.Kind == FrameKind::Fork)
     Result.Attached = Link->takeAttached();
-  if (Result.Kind == FrameKind::Error)
-    return lost({ErrorKind::PeerError, oneLine(Result.text())});
-  return Result;
+  if (Result.Kind != FrameKind::Error)
+    return Result;
+  Error Why{ErrorKind::PeerError, oneLine(Result.text())};
+  return Result.Flags & FrameHeader::GoesOn ? Unexpected(std::move(Why)) : lost(std::move(Why));
 }
 
 Expected<bool> Framed::readable(Deadline Until) {
@@ -115,13 +116,23 @@ Expected<bool> Framed::readable(Deadline Until) {
   return Filled > Consumed ? Expected<bool>(true) : Link->readable(Until);
 }
 
+/// Whether they hear it is their affair: a failure here must not lead to lastWords().
+void Framed::say(const Error &Why, uint8_t Flags) {
+  if (!Link)
+    return;
+  const std::string Text = oneLine(Why.Message);
+  const auto Header = encode({FrameKind::Error, 0, Flags, NextSent++, static_cast<uint32_t>(Text.size())});
+  (void)Link->send(Header, bytesOf(Text), after(FarewellSeconds));
+}
+
 Unexpected Framed::refuse(Error Why) {
-  if (Link) {
-    const std::string Text = oneLine(Why.Message);
-    const auto Header = encode({FrameKind::Error, 0, 0, NextSent++, static_cast<uint32_t>(Text.size())});
-    (void)Link->send(Header, bytesOf(Text), after(FarewellSeconds)); // whether they hear it is their affair
-  }
+  say(Why, 0);
   close();
+  return Unexpected(std::move(Why));
+}
+
+Unexpected Framed::decline(Error Why) {
+  say(Why, FrameHeader::GoesOn);
   return Unexpected(std::move(Why));
 }
 

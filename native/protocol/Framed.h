@@ -23,7 +23,7 @@ struct Frame {
 
 inline std::span<const std::byte> bytesOf(std::string_view Text) { return std::as_bytes(std::span(Text)); }
 
-/// One end of a conversation. After any error but Timeout and Interrupted it is over: every call gives PeerGone.
+/// One end of a conversation. After any error but Timeout, Interrupted and being declined it is over: every call gives PeerGone.
 class Framed {
 public:
   explicit Framed(std::unique_ptr<Channel> Link) : Link(std::move(Link)) {}
@@ -31,7 +31,8 @@ public:
   Expected<void> send(FrameKind Kind, std::span<const std::byte> Payload, Deadline Until, uint8_t Agent = 0,
                       uint8_t Flags = 0, int Attach = -1);
 
-  /// The next frame. An Error frame is a PeerError of its text; a wrong frame is answered with Error.
+  /// The next frame. An Error frame is a PeerError of its text, and the end unless the other end declines; a wrong frame is
+  /// answered with Error.
   /// After a Timeout it may be called again.
   Expected<Frame> receive(Deadline Until);
 
@@ -40,6 +41,9 @@ public:
 
   /// Says in an Error frame why this is the end, as far as the other end still listens, and closes. Gives the error back.
   Unexpected refuse(Error Why);
+
+  /// Says in an Error frame why what was asked is not done; the conversation goes on. Gives the error back.
+  Unexpected decline(Error Why);
 
   void close() { Link.reset(); }
   bool isOpen() const { return Link != nullptr; }
@@ -52,6 +56,7 @@ public:
 
 private:
   void discardFrame();
+  void say(const Error &Why, uint8_t Flags);
   Expected<void> fill(size_t Count, Deadline Until);
   Expected<FrameHeader> receiveHeader(Deadline Until);
   std::span<const std::byte> buffered() const { return {Buffer.data(), Filled}; }

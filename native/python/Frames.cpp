@@ -35,6 +35,7 @@ public:
   }
 
   void refuse(const std::string &Message) { (void)Link.refuse({ErrorKind::ProtocolError, Message}); }
+  void decline(const std::string &Message) { (void)Link.decline({ErrorKind::InvalidArgument, Message}); }
   void close() { Link.close(); }
   int fileno() const { return Link.fileno(); }
 
@@ -58,6 +59,7 @@ void bindFrames(nb::module_ &Module) {
       .def("receive", &Frames::receive, "timeout"_a, "(kind, agent, flags, payload, descriptor or -1) of the next frame.",
            nb::sig("def receive(self, timeout: float) -> tuple[str, int, int, bytes, int]"))
       .def("refuse", &Frames::refuse, "message"_a, "Sends an Error frame and closes.")
+      .def("decline", &Frames::decline, "message"_a, "Sends an Error frame after which the conversation goes on.")
       .def("close", &Frames::close, "Closes without a word.")
       .def("fileno", &Frames::fileno);
 }

@@ -161,7 +161,7 @@ Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRe
   return Episode(*this, M, Policy, Request).run();
 }
 
-const TaskRegistration Registration("posetrl", &PosetRL::prepare);
+const TaskRegistration Registration("posetrl", "default<Oz>", &PosetRL::prepare);
 
 } // namespace
 

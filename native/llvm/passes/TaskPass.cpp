@@ -9,7 +9,8 @@ TaskPass::~TaskPass() = default;
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
-TaskRegistration::TaskRegistration(StringRef Name, PrepareTask Prepare) : Name(Name), Prepare(Prepare), Next(Head) {
+TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare)
+    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Next(Head) {
   Head = this;
 }
 

@@ -44,20 +44,22 @@ using PrepareTask = Expected<std::unique_ptr<TaskPass>> (*)(const BoundSpec &Spe
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
 class TaskRegistration {
 public:
-  TaskRegistration(llvm::StringRef Name, PrepareTask Prepare);
+  /// Heuristic is the pipeline that is the compiler's own answer to the task.
+  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare);
 
   static const TaskRegistration *find(llvm::StringRef Name);
   static const TaskRegistration *first() { return Head; }
 
   const TaskRegistration *next() const { return Next; }
   llvm::StringRef name() const { return Name; }
+  llvm::StringRef heuristic() const { return Heuristic; }
   Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {
     return Prepare(Spec, Target);
   }
 
 private:
   static const TaskRegistration *Head;
-  llvm::StringRef Name;
+  llvm::StringRef Name, Heuristic;
   PrepareTask Prepare;
   const TaskRegistration *Next;
 };

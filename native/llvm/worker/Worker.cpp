@@ -51,11 +51,18 @@ void Worker::serve() {
         (void)Framed(socketChannel(std::move(Asked->Attached))).refuse(Begun.error());
     } else if (Asked->Kind == FrameKind::Hello) {
       if (auto Answered = answerHello(*Asked); !Answered)
-        (void)Control.refuse(Answered.error());
+        sayNo(Answered.error());
     } else {
-      (void)Control.refuse({ErrorKind::ProtocolError, "a worker takes Hello, and Begin with the episode's channel attached"});
+      sayNo({ErrorKind::ProtocolError, "a worker takes Hello, and Begin with the episode's channel attached"});
     }
   }
+}
+
+void Worker::sayNo(Error Why) {
+  if (Why.Kind == ErrorKind::ProtocolError)
+    (void)Control.refuse(std::move(Why));
+  else
+    (void)Control.decline(std::move(Why));
 }
 
 Expected<void> Worker::answerHello(const Frame &Asked) {

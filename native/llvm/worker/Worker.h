@@ -19,6 +19,9 @@ public:
 
 private:
   Expected<void> answerHello(const Frame &Asked);
+
+  /// A learner that breaks the protocol is left; one that asks for something impossible may ask again.
+  void sayNo(Error Why);
   Expected<void> begin(std::string_view Payload, FileDescriptor &Channel);
 
   Framed Control;

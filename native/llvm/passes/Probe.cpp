@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/worker/Probe.h"
+#include "llvm/passes/Probe.h"
 
 #include "channel/FileDescriptor.h"
 
@@ -7,18 +7,19 @@
 #include <climits>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace mlcb {
 
-static constexpr unsigned MaxSeconds = 60;
 static constexpr char Finished = '.'; // first byte: what follows is all that the task said
 
-[[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out) {
+[[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
   for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
     std::signal(Signal, SIG_DFL);
   alarm(MaxSeconds);
   int Null = open("/dev/null", O_WRONLY);
+  dup2(Null, STDOUT_FILENO);
   dup2(Null, STDERR_FILENO);
   std::string Said = (Finished + Task()).substr(0, PIPE_BUF);
   _exit(write(Out, Said.data(), Said.size()) == static_cast<ssize_t>(Said.size()) ? 0 : 1);
@@ -35,16 +36,18 @@ static std::string readAll(int In) {
   return All;
 }
 
-std::optional<std::string> probe(llvm::function_ref<std::string()> Task) {
+std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigned MaxSeconds) {
   int Pipe[2];
   if (pipe2(Pipe, O_CLOEXEC) != 0)
     return std::nullopt;
   FileDescriptor In(Pipe[0]), Out(Pipe[1]);
   pid_t Child = fork();
   if (Child == 0)
-    runAndTell(Task, Out.get());
+    runAndTell(Task, Out.get(), MaxSeconds);
   Out.reset();
   std::string Said = Child > 0 ? readAll(In.get()) : "";
+  while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
+    ;
   if (!Said.starts_with(Finished))
     return std::nullopt;
   return Said.substr(1);
