@@ -42,7 +42,7 @@ class ScriptedCompiler:
         thread = threading.Thread(target=self._play, args=(compiler, spec, request), daemon=True)
         thread.start()
         self._threads.append(thread)
-        return Episode(ours.detach(), spec, request)
+        return Episode.on_socket(ours.detach(), spec, request)
 
     def close(self) -> None:
         """Waits for the compilers, whose channels the environment has closed."""

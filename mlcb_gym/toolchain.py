@@ -40,6 +40,11 @@ def vocabulary() -> Path:
     return Path(str(files("mlcb_gym").joinpath("data/ir2vec-300d.json")))
 
 
+def environment() -> dict[str, str]:
+    """The environment of a compiler that we start: it finds the vocabulary wherever the package lies."""
+    return {"MLCB_VOCABULARY": str(vocabulary()), **os.environ}
+
+
 def _installed(relative: str) -> Path:
     path = Path(str(files("mlcb_gym").joinpath(relative)))
     if not path.exists():

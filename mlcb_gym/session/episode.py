@@ -15,15 +15,20 @@ class Episode:
     """The learner's end of an episode.
 
     Args:
-        socket: the episode's channel; it is the episode's from now on.
+        host: the channel to the compiler, which is about to speak; it is the episode's from now on.
         spec: the task as bound at both ends.
         request: what the compiler was told at its start.
     """
 
-    def __init__(self, socket: int, spec: TaskSpec, request: EpisodeRequest) -> None:
-        self._host = _native.Host(socket, spec.json, list(request.metrics), request.measure)
+    def __init__(self, host: _native.Host, spec: TaskSpec, request: EpisodeRequest) -> None:
+        self._host = host
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self._pid: int | None = None
+
+    @classmethod
+    def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest) -> "Episode":
+        """An episode on a connected Unix socket, which it takes over."""
+        return cls(_native.Host(socket, spec.json, list(request.metrics), request.measure), spec, request)
 
     def receive(self) -> _native.Message:
         """The compiler's next observation, or the end of the episode.
@@ -53,7 +58,7 @@ class Episode:
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last."""
-        return Episode(self._host.fork(), self._spec, self._request)
+        return Episode.on_socket(self._host.fork(), self._spec, self._request)
 
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child."""

@@ -2,7 +2,6 @@
 """Episodes in our own fork server: one `mlcb-worker` process, a child for each episode."""
 
 import json
-import os
 import socket
 import subprocess
 from collections.abc import Mapping
@@ -54,7 +53,7 @@ class WorkerSession:
             ours.close()
             self.close()
             raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode(ours.detach(), spec, request)
+        return Episode.on_socket(ours.detach(), spec, request)
 
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
@@ -79,13 +78,12 @@ class WorkerSession:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        environment = os.environ | {"MLCB_VOCABULARY": os.environ.get("MLCB_VOCABULARY", str(toolchain.vocabulary()))}
         with theirs:
             self._process = subprocess.Popen(
                 [toolchain.worker(), "--control-fd", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env=environment,
+                env=toolchain.environment(),
             )
         self._control = _native.Host(ours.detach())
 

@@ -2,11 +2,26 @@
 // The plugin of opt and clang: tasks as passes.
 #include "llvm/passes/PolicyPass.h"
 
+#include "llvm-c/Core.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 
+#include <cstdio>
+#include <unistd.h>
+
 using namespace llvm;
+
+/// Before any other constructor of the plugin: with another LLVM than it was built for, none of them is safe.
+__attribute__((constructor(101))) static void checkHost() {
+  unsigned Major, Minor, Patch;
+  LLVMGetVersion(&Major, &Minor, &Patch);
+  if (Major == LLVM_VERSION_MAJOR && Minor == LLVM_VERSION_MINOR)
+    return;
+  std::fprintf(stderr, "mlcb: this plugin is built for LLVM %d.%d, the tool that loads it is LLVM %u.%u\n", LLVM_VERSION_MAJOR,
+               LLVM_VERSION_MINOR, Major, Minor);
+  _exit(1);
+}
 
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mlcb_gym", LLVM_VERSION_STRING, mlcb::registerPolicyPasses};

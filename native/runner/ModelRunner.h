@@ -26,6 +26,9 @@ public:
   /// Whether a policy decides. If not, the compiler follows its own heuristic and never calls evaluate().
   virtual bool decides() const { return true; }
 
+  /// Whether the policy is in another process: then it must be asked once only.
+  virtual bool isRemote() const { return false; }
+
   /// The task that the policy (or the learner) is for; empty if for any.
   virtual std::string_view task() const = 0;
 

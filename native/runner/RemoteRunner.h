@@ -43,6 +43,7 @@ public:
   /// Says Bye if the conversation is still open.
   ~RemoteRunner() override;
 
+  bool isRemote() const override { return true; }
   std::string_view task() const override { return Options.Task; }
   std::string_view parameters() const override { return Options.Parameters; }
   Expected<void> end(EndReason Why, size_t Agent) override;

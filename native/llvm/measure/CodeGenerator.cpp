@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/CodeGenerator.h"
 
-#include "llvm/Analysis/RuntimeLibcallInfo.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
-#include "llvm/CodeGen/MachineModuleInfo.h"
-#include "llvm/CodeGen/Passes.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/MC/MCObjectStreamer.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/measure/CodeGenPasses.h"
 
 using namespace llvm;
 
@@ -71,34 +65,16 @@ Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(TargetMachine &TM
   return Generator;
 }
 
-/// What TargetMachine::addPassesToEmitFile does, with a tap before the printer.
 Error CodeGenerator::addPasses() {
-  auto *Info = new MachineModuleInfoWrapperPass(&TM);
-  const TargetOptions &Options = TM.Options;
-  Pipeline.add(new TargetLibraryInfoWrapperPass(TM.getTargetTriple()));
-  Pipeline.add(new RuntimeLibraryInfoWrapper(TM.getTargetTriple(), Options.ExceptionModel, Options.FloatABIType, Options.EABIVersion,
-                                             Options.MCOptions.ABIName, Options.VecLib));
-  TargetPassConfig *Config = TM.createPassConfig(Pipeline);
-  Config->setDisableVerify(true);
-  Pipeline.add(Config);
-  Pipeline.add(Info);
-  if (Config->addISelPasses())
-    return createStringError("target " + TM.getTargetTriple().str() + ": cannot select instructions");
-  Config->addMachinePasses();
-  Config->setInitialized();
-  Tap = new FunctionTap();
-  Pipeline.add(Tap);
-
-  auto Streamer = TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Info->getMMI().getContext());
-  if (!Streamer)
-    return Streamer.takeError();
-  Out->Streamer = static_cast<MCObjectStreamer *>(Streamer->get());
-  AsmPrinter *Printer = TM.getTarget().createAsmPrinter(TM, std::move(*Streamer));
-  if (!Printer)
-    return createStringError("target " + TM.getTargetTriple().str() + ": cannot write objects");
-  Pipeline.add(Printer);
-  Pipeline.add(createFreeMachineFunctionPass());
-  return Error::success();
+  auto Streamer = [&](MCContext &Context) {
+    auto Made = TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Context);
+    if (Made)
+      Out->Streamer = static_cast<MCObjectStreamer *>(Made->get());
+    return Made;
+  };
+  auto NewTap = std::make_unique<FunctionTap>();
+  Tap = NewTap.get();
+  return addCodeGenPasses(Pipeline, TM, std::move(NewTap), Streamer).takeError();
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {

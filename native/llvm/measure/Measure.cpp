@@ -11,6 +11,7 @@
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/measure/Targets.h"
+#include "llvm/measure/Throughput.h"
 
 using namespace llvm;
 
@@ -27,15 +28,17 @@ public:
       if (auto Composed = Functions.size(M))
         return *Composed;
     Cache.count(SharedCache::WholeModules);
-    Key K = bitcodeKey(M);
-    if (auto Known = Cache.find<Size>(K)) {
-      Cache.count(SharedCache::ModuleHits);
-      return *Known;
+    return remembered(bitcodeKey(M), [&] { return wholeModuleSize(M); });
+  }
+
+  Expected<double> throughput(const Module &M) {
+    if (!Throughput) {
+      auto Made = ThroughputMeter::create(*TM);
+      if (!Made)
+        return Made.takeError();
+      Throughput = std::move(*Made);
     }
-    Cache.count(SharedCache::ModuleMisses);
-    Size Result = wholeModuleSize(M);
-    Cache.insert(K, Result);
-    return Result;
+    return remembered(relabel(bitcodeKey(M), "throughput"), [&] { return Throughput->cycles(*CloneModule(M)); });
   }
 
   std::unique_ptr<TargetMachine> TM;
@@ -43,6 +46,17 @@ public:
   SharedCache Cache;
 
 private:
+  template <class Measure, class Result = std::invoke_result_t<Measure>> Result remembered(Key K, Measure Compute) {
+    if (auto Known = Cache.find<Result>(K)) {
+      Cache.count(SharedCache::ModuleHits);
+      return *Known;
+    }
+    Cache.count(SharedCache::ModuleMisses);
+    Result Fresh = Compute();
+    Cache.insert(K, Fresh);
+    return Fresh;
+  }
+
   Key targetKey() const {
     HashStream S;
     S.add(TM->getTargetTriple().str());
@@ -70,6 +84,7 @@ private:
   }
 
   Composer Functions;
+  std::unique_ptr<ThroughputMeter> Throughput; // made when first asked for: not every CPU has one
   bool PerFunction;
 };
 
@@ -91,7 +106,7 @@ Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, Strin
 
 Size Measurer::size(const Module &M) { return Self->size(M); }
 
-Expected<double> Measurer::throughput(const Module &) { return createStringError("throughput: not built yet"); }
+Expected<double> Measurer::throughput(const Module &M) { return Self->throughput(M); }
 
 TargetMachine &Measurer::targetMachine() { return *Self->TM; }
 

@@ -48,8 +48,8 @@ public:
   /// Exact to the byte against the object file of a clone of the whole module. Does not change the module.
   Size size(const llvm::Module &M);
 
-  /// Cycles that llvm-mca expects one call of each externally visible function to take, callees included; each block is
-  /// weighted by its frequency. An error where the target has no scheduling model.
+  /// Cycles that llvm-mca expects one call of each function to take that can be called from outside, callees included; each block is
+  /// weighted by its frequency. Does not change the module. An error where the CPU has no scheduling model.
   llvm::Expected<double> throughput(const llvm::Module &M);
 
   llvm::TargetMachine &targetMachine();

@@ -25,14 +25,7 @@ static void initializeBackend(StringRef Name) {
   if (Name == #X)                                                                                                                \
     LLVMInitialize##X##AsmParser();
 #include "llvm/Config/AsmParsers.def"
-}
-
-void initializeAnalysis(const Target &T) {
-  StringRef Name = T.getBackendName();
-#define LLVM_DISASSEMBLER(X)                                                                                                     \
-  if (Name == #X)                                                                                                                \
-    LLVMInitialize##X##Disassembler();
-#include "llvm/Config/Disassemblers.def"
+  // What llvm-mca knows of the target beside its scheduling models.
 #define LLVM_TARGETMCA(X)                                                                                                        \
   if (Name == #X)                                                                                                                \
     LLVMInitialize##X##TargetMCA();

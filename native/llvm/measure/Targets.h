@@ -11,7 +11,4 @@ namespace mlcb::measure {
 /// An empty CPU means the triple's generic one.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const llvm::Triple &Triple, llvm::StringRef Cpu);
 
-/// Initialises what llvm-mca needs of the backend beside that.
-void initializeAnalysis(const llvm::Target &T);
-
 } // namespace mlcb::measure

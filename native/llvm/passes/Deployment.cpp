@@ -3,7 +3,6 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/Guard.h"
-#include "runner/RemoteRunner.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
