@@ -90,7 +90,10 @@ def check_compiler_env(env: gymnasium.Env[Any, Any], *, steps: int = 40) -> None
     assert repr(first) == repr(second), "two runs with the same seed differ"
     _, info = compiler_env.reset(seed=0)
     _, reward, terminated, truncated, info = compiler_env.step(-1)
-    assert terminated and not truncated and reward == -1.0 and "illegal action -1" in info["error"]
+    assert terminated
+    assert not truncated
+    assert reward == -1.0
+    assert "illegal action -1" in info["error"]
     compiler_env.close()
     compiler_env.close()
 

@@ -4,7 +4,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from tests import known_optimum
 import numpy as np
 import pytest
 import torch
@@ -15,6 +14,7 @@ from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK, LogitsNetwork, NetworkConfig
 from mlcb_gym.training.policy import batch, greedy, random_observations
+from tests import known_optimum
 
 ENV = known_optimum.ToyEnv()
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations
 from mlcb_gym.training.policy import random_observations
+from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 ENV = ToyEnv()
 SPEC = ENV.task_spec.declared

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import NetworkConfig
@@ -18,6 +17,7 @@ from mlcb_gym.training.search import Search, run_search
 from mlcb_gym.training.selector import Selection, chosen_geomean, first_observations, fit, stacked
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.traces import Trace, best_by_program, read_traces
+from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 STOP = ACTIONS.index("stop")
 SEARCH = Search(episodes=60, random_episodes=10, max_steps=6, stop=STOP, actions=len(ACTIONS))

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests import known_optimum
 import numpy as np
 import pytest
 import ray
-from tests.known_optimum import OPTIMUM, PROGRAMS
 from rich.console import Console
 
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.run import RECIPES, recipe
 from mlcb_gym.training.train import Budget, train
+from tests import known_optimum
+from tests.known_optimum import OPTIMUM, PROGRAMS
 
 TRAIN, VALIDATION = PROGRAMS[::2], PROGRAMS[1::2]
 SMALL: dict[str, dict[str, Any]] = {

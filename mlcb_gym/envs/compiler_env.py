@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import Any, ClassVar
 
 import gymnasium
@@ -16,7 +17,7 @@ from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession
-from mlcb_gym.spec import TaskSpec
+from mlcb_gym.spec import TaskSpec, bind, table
 
 Observation = dict[str, np.ndarray]
 Metrics = Mapping[str, float]
@@ -64,6 +65,12 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
     task: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Writes the table of observations, which only the declaration knows, into the docstring."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and "{observations}" in cls.__doc__:
+            cls.__doc__ = cls.__doc__.replace("{observations}", indent(table(bind(cls.task, {})), "    ").strip())
 
     def __init__(
         self,

@@ -137,9 +137,15 @@ class PosetRLEnv(CompilerEnv):
     | ``barred`` | () | indices of actions that are never allowed |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
-    >>> env = gymnasium.make("PosetRL-v0", actions=["function(mem2reg)", "default<Oz>", "stop"])
+    >>> import gymnasium, mlcb_gym
+    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    >>> actions = ["function(mem2reg)", "default<Oz>", "stop"]
+    >>> env = gymnasium.make("PosetRL-v0", programs="embedded/train/fft", actions=actions, session=ScriptedCompiler())
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(1)
+    >>> info["program"], round(reward, 3)
+    ('embedded/train/fft', 0.01)
+    >>> env.close()
 
     ## Version History
     * v0: first version.

@@ -19,7 +19,7 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
     Raises:
         PolicyError: a folder holds no policy.
     """
-    lines = [f"-fpass-plugin={toolchain.plugin()}"]
+    lines = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
     for policy in policies:
         if not (policy / "policy.json").exists():
             raise PolicyError(f"{policy}: no policy.json there, expected a folder that `mlcb export` wrote")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One episode of a compiler: advice in, observations out, until it ends, fails, or is lost."""
 
+import contextlib
 import json
 import os
 import signal
@@ -51,10 +52,8 @@ class Episode:
 
     def advise(self, advice: int | float) -> None:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
-        try:
+        with contextlib.suppress(_native.PeerGone):
             self._host.advise(advice)
-        except _native.PeerGone:
-            pass
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last."""
@@ -67,8 +66,6 @@ class Episode:
     def _kill(self) -> None:
         """Ends a child that no longer listens: a stopped process does not see its channel close."""
         if self._pid is not None:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self.close()

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,11 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.training.baselines import PARALLEL, PIPELINES, Baselines
 from mlcb_gym.training.policy import random
 from mlcb_gym.training.rollouts import Script, episode, play, replay
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
-
-PARALLEL = 4
-PIPELINES = {"-Oz + iroutliner": "default<Oz> ; iroutliner", "-Os": "default<Os>", "-O2": "default<O2>"}
-
-
-@dataclass(frozen=True)
-class Baselines:
-    """Fixed sequences found on the training programs, as action texts: the best single one, and a coreset in greedy order."""
-
-    best_fixed: str
-    coreset: tuple[str, ...]
-
-    @classmethod
-    def shipped(cls, task: str) -> "Baselines":
-        saved = json.loads(files("mlcb_gym").joinpath(f"data/baselines/{task}.json").read_text())
-        return cls(saved["best_fixed"], tuple(saved["coreset"]))
 
 
 @dataclass

@@ -7,11 +7,11 @@
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/measure/CodeGenPasses.h"
 
 using namespace llvm;
 
@@ -107,22 +107,28 @@ private:
   Recorder &Record;
 };
 
-BlockGenerator::BlockGenerator() : Record(std::make_unique<Recorder>()) {}
+BlockGenerator::BlockGenerator(TargetMachine &TM)
+    : TM(TM), Record(std::make_unique<Recorder>()), Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
 BlockGenerator::~BlockGenerator() = default;
 
 Expected<std::unique_ptr<BlockGenerator>> BlockGenerator::create(TargetMachine &TM) {
-  std::unique_ptr<BlockGenerator> Generator(new BlockGenerator());
-  Recorder &Record = *Generator->Record;
+  std::unique_ptr<BlockGenerator> Generator(new BlockGenerator(TM));
+  if (Error E = Generator->Pipeline.build())
+    return E;
+  return Generator;
+}
+
+Error BlockGenerator::addPasses(legacy::PassManagerBase &Passes) {
   auto Streamer = [&](MCContext &Context) -> Expected<std::unique_ptr<MCStreamer>> {
-    auto Made = std::make_unique<RecordingStreamer>(Context, Record);
+    auto Made = std::make_unique<RecordingStreamer>(Context, *Record);
     TM.getTarget().createNullTargetStreamer(*Made);
     return Made;
   };
-  auto Printer = addCodeGenPasses(Generator->Pipeline, TM, std::make_unique<FrequencyTap>(Record), Streamer);
+  auto Printer = addCodeGenPasses(Passes, TM, std::make_unique<FrequencyTap>(*Record), Streamer);
   if (!Printer)
     return Printer.takeError();
-  (*Printer)->addAsmPrinterHandler(std::make_unique<InstructionTap>(Record));
-  return Generator;
+  (*Printer)->addAsmPrinterHandler(std::make_unique<InstructionTap>(*Record));
+  return Error::success();
 }
 
 void BlockGenerator::run(Module &M, Listener OnFunction) {

@@ -2,10 +2,11 @@
 // From a module to its machine code, block by block, with what runs how often and calls whom.
 #pragma once
 
+#include "llvm/measure/CodeGenPasses.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCInst.h"
 #include "llvm/Support/Error.h"
 
@@ -42,10 +43,12 @@ private:
   class InstructionTap;
   class Recorder;
   class RecordingStreamer;
-  BlockGenerator();
+  explicit BlockGenerator(llvm::TargetMachine &TM);
+  llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
+  llvm::TargetMachine &TM;
   std::unique_ptr<Recorder> Record; // outlives the pipeline, whose last pass writes to it
-  llvm::legacy::PassManager Pipeline;
+  CodeGenPipeline Pipeline;
 };
 
 } // namespace mlcb::measure

@@ -2,9 +2,9 @@
 #include "llvm/measure/CodeGenerator.h"
 
 #include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCObjectStreamer.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/measure/CodeGenPasses.h"
 
 using namespace llvm;
 
@@ -55,17 +55,18 @@ private:
 
 char CodeGenerator::FunctionTap::ID = 0;
 
-CodeGenerator::CodeGenerator(TargetMachine &TM) : TM(TM), Out(std::make_unique<LayoutStream>()) {}
+CodeGenerator::CodeGenerator(TargetMachine &TM)
+    : TM(TM), Out(std::make_unique<LayoutStream>()), Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
 CodeGenerator::~CodeGenerator() = default;
 
 Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(TargetMachine &TM) {
   std::unique_ptr<CodeGenerator> Generator(new CodeGenerator(TM));
-  if (Error E = Generator->addPasses())
+  if (Error E = Generator->Pipeline.build())
     return E;
   return Generator;
 }
 
-Error CodeGenerator::addPasses() {
+Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
   auto Streamer = [&](MCContext &Context) {
     auto Made = TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Context);
     if (Made)
@@ -74,7 +75,7 @@ Error CodeGenerator::addPasses() {
   };
   auto NewTap = std::make_unique<FunctionTap>();
   Tap = NewTap.get();
-  return addCodeGenPasses(Pipeline, TM, std::move(NewTap), Streamer).takeError();
+  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer).takeError();
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {

@@ -2,8 +2,9 @@
 // From a module to the layout of its object file, without writing the file.
 #pragma once
 
+#include "llvm/measure/CodeGenPasses.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
@@ -37,11 +38,11 @@ private:
   class LayoutStream;
   class FunctionTap;
   explicit CodeGenerator(llvm::TargetMachine &TM);
-  llvm::Error addPasses();
+  llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
   llvm::TargetMachine &TM;
   std::unique_ptr<LayoutStream> Out; // outlives the pipeline, whose last pass writes to it
-  llvm::legacy::PassManager Pipeline;
+  CodeGenPipeline Pipeline;
   FunctionTap *Tap = nullptr; // owned by the pipeline
 };
 

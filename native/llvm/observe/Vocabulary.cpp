@@ -39,14 +39,23 @@ std::string hexDigest(StringRef Bytes) {
   return utohexstr(Hash.high64, /*LowerCase=*/true, 16) + utohexstr(Hash.low64, /*LowerCase=*/true, 16);
 }
 
-/// The folder of the shared object or program that this code is part of.
-SmallString<256> ownFolder() {
+/// The vocabulary that ships with the shared object or program at a path.
+std::string beside(StringRef Path) {
+  SmallString<256> Found(sys::path::parent_path(Path));
+  sys::path::append(Found, "..", "data", "ir2vec-300d.json");
+  sys::path::remove_dots(Found, /*remove_dot_dot=*/true);
+  return std::string(Found);
+}
+
+/// Of the one that this code is part of, which may be installed as a link.
+std::string shippedPath() {
   Dl_info Info;
-  SmallString<256> Folder;
-  if (dladdr(reinterpret_cast<void *>(&ownFolder), &Info) && Info.dli_fname)
-    sys::fs::real_path(Info.dli_fname, Folder);
-  sys::path::remove_filename(Folder);
-  return Folder;
+  if (!dladdr(reinterpret_cast<void *>(&shippedPath), &Info) || !Info.dli_fname)
+    return beside("");
+  SmallString<256> Real;
+  if (std::string Linked = beside(Info.dli_fname); sys::fs::exists(Linked) || sys::fs::real_path(Info.dli_fname, Real))
+    return Linked;
+  return beside(Real);
 }
 
 std::string defaultPath() {
@@ -54,10 +63,7 @@ std::string defaultPath() {
     return Path;
   if (!VocabularyPath.empty())
     return VocabularyPath;
-  SmallString<256> Path = ownFolder();
-  sys::path::append(Path, "..", "data", "ir2vec-300d.json");
-  sys::path::remove_dots(Path, /*remove_dot_dot=*/true);
-  return std::string(Path);
+  return shippedPath();
 }
 
 /// The dimension is that of the first vector found.

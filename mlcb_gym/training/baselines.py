@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What does not learn but looks at the training programs: the best fixed sequence, and a coreset of sequences that suit many programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.training.coreset import evaluate_sequences
+from mlcb_gym.training.lookahead import Decision, read_decisions
+
+PIPELINES = {"-Oz + iroutliner": "default<Oz> ; iroutliner", "-Os": "default<Os>", "-O2": "default<O2>"}
+"""Fixed sequences that anybody would try."""
+
+PARALLEL = 4
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """Fixed sequences as action texts: the best single one, and a coreset in greedy order, with what they reach on the programs they are from."""
+
+    best_fixed: str
+    best_fixed_ratio: float
+    coreset: tuple[str, ...]
+    coreset_ratio: float
+    programs: int
+
+    @classmethod
+    def shipped(cls, task: str) -> "Baselines":
+        saved = json.loads(files("mlcb_gym").joinpath(f"data/baselines/{task}.json").read_text())
+        return cls(**saved | {"coreset": tuple(saved["coreset"])})
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def candidates(decisions: Mapping[str, Sequence[Decision]], actions: Sequence[str], count: int) -> list[str]:
+    """The sequences that a look-ahead found best for a program each, as texts, those that gained most first; and what anybody would try."""
+    found = sorted((program[0].best, best_sequence(program)) for program in decisions.values())
+    texts = [" ; ".join(actions[a] for a in sequence) for _, sequence in found if sequence]
+    return list(dict.fromkeys(["default<Oz>", *PIPELINES.values(), "default<Oz> ; iroutliner ; default<Oz>", *texts]))[:count]
+
+
+def best_sequence(decisions: Sequence[Decision]) -> tuple[int, ...]:
+    """The way from the first decision to the smallest size known."""
+    by_prefix = {decision.taken: decision for decision in decisions}
+    taken: tuple[int, ...] = ()
+    while (decision := by_prefix.get(taken)) is not None and decision.outcomes.min() < decision.ratio:
+        taken = (*taken, int(decision.outcomes.argmin()))
+    return taken
+
+
+def find_baselines(
+    decisions: Path, actions: Sequence[str], programs: Sequence[Program], store: Path, *, count: int = 60, coreset: int = 25
+) -> Baselines:
+    """Tries the candidates on every program; results are kept in ``store``, so that a second call goes on."""
+    texts = candidates(read_decisions(decisions), actions, count)
+    with closing(WorkerSession()) as session:
+        envs = [
+            PosetRLEnv(programs=programs, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)
+        ]
+        matrix = evaluate_sequences(envs, programs, [(i,) for i in range(len(texts))], store)
+    best, chosen = matrix.best_fixed(), matrix.coreset(coreset)
+    return Baselines(
+        texts[best], float(matrix.geomeans()[best]), tuple(texts[i] for i in chosen), matrix.oracle(chosen), len(programs)
+    )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one declaration reaches Python whole, and two ends that differ say how."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mlcb_gym import _native
+from mlcb_gym.spec import TaskSpec, bind
+
+
+def test_spaces_have_the_declared_names_shapes_and_dtypes() -> None:
+    agent = bind("posetrl", {"actions": ["a", "b", "stop"], "history": 2}).agents[0]
+    space = agent.observation_space
+    assert list(space) == [tensor.name for tensor in agent.inputs] or set(space) == {tensor.name for tensor in agent.inputs}
+    assert (space["embedding"].shape, space["embedding"].dtype) == ((300,), np.float32)
+    assert space["last_actions"].shape == (2,)
+    assert agent.action_space.n == 3
+
+
+def test_equal_parameters_give_equal_digests_whatever_their_order() -> None:
+    first = bind("posetrl", {"actions": ["a"], "max_steps": 3})
+    assert bind("posetrl", {"max_steps": 3, "actions": ["a"]}).digest == first.digest
+
+
+@pytest.mark.parametrize("change", [{"actions": ["b"]}, {"max_steps": 4}, {"vocabulary": "x"}, {"observation": "symbolic"}])
+def test_any_other_parameter_gives_another_digest(change: dict[str, object]) -> None:
+    parameters = {"actions": ["a"], "max_steps": 3}
+    assert bind("posetrl", parameters | change).digest != bind("posetrl", parameters).digest
+
+
+def test_unknown_task_and_parameter_are_named() -> None:
+    with pytest.raises(_native.InvalidArgument, match="no-such-task"):
+        bind("no-such-task", {})
+    with pytest.raises(_native.InvalidArgument, match="no_such_parameter"):
+        bind("posetrl", {"no_such_parameter": 1})
+
+
+def test_mismatch_is_one_sentence_that_names_tensor_and_shapes() -> None:
+    short, long = (bind("posetrl", {"dimension": n}).json for n in (75, 300))
+    sentence = _native.describe_mismatch(short, long)
+    assert "posetrl/embedding" in sentence
+    assert "float32[75]" in sentence
+    assert "float32[300]" in sentence
+    assert "\n" not in sentence
+
+
+def test_encoded_tensors_are_decoded_as_they_were() -> None:
+    spec = bind("posetrl", {"actions": ["a", "stop"], "dimension": 3})
+    tensors = {t.name: np.arange(int(np.prod(t.shape, dtype=int))).reshape(t.shape).astype(t.dtype) for t in spec.agents[0].inputs}
+    payload = _native.encode("bitstream", spec.json, 0, tensors, {"size": 7})
+    decoded, metrics = _native.decode("bitstream", spec.json, 0, payload, ["size"])
+    np.testing.assert_equal(decoded, tensors)
+    assert metrics == {"size": 7}
+
+
+def test_truncated_payload_is_refused() -> None:
+    spec = TaskSpec(_native.bind("posetrl", json.dumps({"actions": ["a"]})))
+    tensors = {t.name: np.zeros(t.shape, t.dtype) for t in spec.agents[0].inputs}
+    payload = _native.encode("bitstream", spec.json, 0, tensors)
+    for length in (0, 1, len(payload) // 2, len(payload) - 1):
+        with pytest.raises(_native.NativeError):
+            _native.decode("bitstream", spec.json, 0, payload[:length])
+
+
+def test_import_starts_nothing_and_needs_neither_ray_nor_torch() -> None:
+    code = "import sys, mlcb_gym; print([m for m in ('torch', 'ray', 'onnxruntime', 'mlcb_gym._native') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
