@@ -5,10 +5,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 MLCB := $(VENV)/bin/mlcb
 NATIVE := $(shell find native -type f 2>/dev/null) CMakeLists.txt pyproject.toml
+NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native check check-slow lint bench setup clean
+.PHONY: demo test test-native check check-sanitizers check-slow lint bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -32,7 +33,7 @@ test: setup test-native
 	$(PY) -m pytest -q -m "not slow"
 
 test-native: setup
-	cmake -G Ninja -S . -B build/tests -DMLCB_TESTS=ON -DPython_EXECUTABLE=$(abspath $(PY)) > build/tests-configure.log
+	cmake -G Ninja -S . -B build/tests $(NATIVE_TESTS) > build/tests-configure.log
 	cmake --build build/tests
 	ctest --test-dir build/tests --output-on-failure
 
@@ -42,6 +43,11 @@ lint: setup
 	$(VENV)/bin/mypy
 
 check: lint test
+
+check-sanitizers: setup
+	cmake -G Ninja -S . -B build/sanitizers $(NATIVE_TESTS) -DMLCB_SANITIZE=ON > build/sanitizers-configure.log
+	cmake --build build/sanitizers
+	ctest --test-dir build/sanitizers --output-on-failure
 
 check-slow: setup
 	$(PY) -m pytest -q -m slow

@@ -104,6 +104,17 @@ AdviceKind LearnerEnd::asked() const {
   return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax;
 }
 
+Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
+  if (Asking && asked() == AdviceKind::Argmax) {
+    const AgentSpec &Agent = Spec->Task.Agents[*Asking];
+    const int Mask = Agent.maskIndex();
+    const auto Legal = Mask < 0 ? std::span<const std::byte>() : Views[static_cast<size_t>(Mask)].Bytes;
+    if (auto Why = objection(Agent.Advice, Legal, Index))
+      return misplaced(*Why);
+  }
+  return answer(AdviceKind::Argmax, &Index, Until);
+}
+
 Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline Until) {
   if (!Asking)
     return misplaced("advice was given where no observation asks for it");

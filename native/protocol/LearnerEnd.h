@@ -38,8 +38,8 @@ public:
   Expected<Message> receive(Deadline Until);
   Expected<bool> readable(Deadline Until) { return Link.readable(Until); }
 
-  /// Answers the last Observation.
-  Expected<void> advise(int64_t Index, Deadline Until) { return answer(AdviceKind::Argmax, &Index, Until); }
+  /// Answers the last Observation. An index that its mask bars is an InvalidArgument, and the Observation still waits.
+  Expected<void> advise(int64_t Index, Deadline Until);
   Expected<void> advise(double Value, Deadline Until) { return answer(AdviceKind::Value, &Value, Until); }
 
   /// The kind of advice that the last Observation asked for.

@@ -17,6 +17,15 @@ Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const s
   return Wanted;
 }
 
+std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index) {
+  const bool InRange = Index >= 0 && Index < Asked.Choices.Size;
+  const auto At = static_cast<size_t>(Index);
+  if (InRange && (Mask.empty() || (At < Mask.size() && Mask[At] != std::byte{})))
+    return {};
+  return "advice " + std::to_string(Index) + " for " + std::string(Asked.Name) +
+         (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices");
+}
+
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,
                                                   Measure When) {
   std::vector<ObservationLayout> Layouts;

@@ -6,6 +6,7 @@
 #include "protocol/Messages.h"
 #include "spec/TaskSpec.h"
 
+#include <optional>
 #include <span>
 
 namespace mlcb {
@@ -26,6 +27,9 @@ struct ObservationLayout {
     return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs);
   }
 };
+
+/// Why an index is no advice that the agent may get, in one clause; nothing where it is. An empty mask allows every choice.
+std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index);
 
 /// One for each agent.
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,

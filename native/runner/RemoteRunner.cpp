@@ -154,14 +154,9 @@ Expected<int64_t> RemoteRunner::choose(size_t Agent) {
   auto Index = advice<int64_t>(Agent);
   if (!Index)
     return Index;
-  const AdviceSpec &Asked = Spec.Task.Agents[Agent].Advice;
-  const auto Legal = mask(Agent);
-  const bool InRange = *Index >= 0 && *Index < Asked.Choices.Size;
-  if (InRange && (Legal.empty() || Legal[static_cast<size_t>(*Index)]))
-    return Index;
-  return Link.refuse({ErrorKind::ProtocolError,
-                      "advice " + std::to_string(*Index) + " for " + std::string(Asked.Name) +
-                          (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices")});
+  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, std::as_bytes(mask(Agent)), *Index))
+    return Link.refuse({ErrorKind::ProtocolError, std::move(*Why)});
+  return Index;
 }
 
 Expected<double> RemoteRunner::value(size_t Agent) { return advice<double>(Agent); }

@@ -63,13 +63,14 @@ public:
         Builder(Subtarget, Instructions, Registers, &Analysis, *Instruments, /*CallLatency=*/0) {}
 
   double cycles(ArrayRef<MCInst> Code) {
-    static constexpr unsigned Runs = 8;
     unsigned Unknown = 0;
     Sequence Known = build(Code, Unknown);
     if (Known.empty())
       return Unknown;
-    double Marginal = simulate(Known, 1 + Runs) - simulate(Known, 1);
-    return Unknown + Marginal / Runs;
+    // The first runs fill the pipeline, in a time of their own.
+    static constexpr size_t WarmInstructions = 32, WarmRuns = 2;
+    unsigned Runs = std::max(WarmRuns, WarmInstructions / Known.size());
+    return Unknown + (simulate(Known, 2 * Runs) - simulate(Known, Runs)) / Runs;
   }
 
 private:

@@ -33,7 +33,7 @@ public:
 
   Expected<double> throughput(const Module &M) {
     if (!Throughput) {
-      auto Made = ThroughputMeter::create(*TM);
+      auto Made = ThroughputMeter::create(*TM, Cache, targetKey());
       if (!Made)
         return Made.takeError();
       Throughput = std::move(*Made);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/PassRunner.h"
 
+#include "llvm/passes/DefaultPipeline.h"
+
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -9,6 +11,7 @@ namespace mlcb {
 
 PassRunner::PassRunner(TargetMachine &Target)
     : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {
+  addDefaultPipelines(Builder, Target, Callbacks);
   Builder.registerModuleAnalyses(Modules);
   Builder.registerCGSCCAnalyses(Sccs);
   Builder.registerFunctionAnalyses(Functions);
@@ -19,7 +22,7 @@ PassRunner::PassRunner(TargetMachine &Target)
 Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
   OptionScope Options(S.Options);
   ModulePassManager Passes;
-  if (llvm::Error E = Builder.parsePassPipeline(Passes, S.Pipeline))
+  if (llvm::Error E = Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
     return fail(ErrorKind::InvalidArgument, toString(std::move(E)));
   return Passes;
 }

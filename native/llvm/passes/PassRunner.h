@@ -16,7 +16,7 @@ public:
   PassRunner(const PassRunner &) = delete;
   PassRunner &operator=(const PassRunner &) = delete;
 
-  /// Parses under the stage's options: `default<Oz>` reads some when it is built.
+  /// Parses under the stage's options: `default<Oz>`, which is clang's here, reads some when it is built.
   Expected<llvm::ModulePassManager> parse(const Stage &S);
 
   /// Runs a parsed stage once. A pass may keep state of its run (the inliner keeps its advisor, the inliner's wrapper gives its

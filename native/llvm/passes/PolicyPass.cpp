@@ -2,6 +2,7 @@
 #include "llvm/passes/PolicyPass.h"
 
 #include "llvm/measure/Targets.h"
+#include "llvm/passes/DefaultPipeline.h"
 #include "llvm/passes/Deployment.h"
 #include "llvm/passes/PassRunner.h"
 
@@ -78,20 +79,13 @@ private:
   std::shared_ptr<bool> Skip;
 };
 
-/// "default<Oz>".
-std::string defaultPipeline(OptimizationLevel Level) {
-  const char *Sizes[] = {"", "s", "z"};
-  std::string Name = Level.getSizeLevel() ? Sizes[Level.getSizeLevel()] : std::to_string(Level.getSpeedupLevel());
-  return "default<O" + Name + ">";
-}
-
 void replacePipeline(PassBuilder &Builder, const TaskRegistration &Task) {
   auto Skip = std::make_shared<bool>(false);
   if (auto *Callbacks = Builder.getPassInstrumentationCallbacks())
     Callbacks->registerShouldRunOptionalPassCallback([Skip](StringRef, Any) { return !*Skip; });
   Builder.registerPipelineStartEPCallback([&Task, Skip](ModulePassManager &Passes, OptimizationLevel Level) {
     if (Level != OptimizationLevel::O0)
-      Passes.addPass(PipelinePass(Task, defaultPipeline(Level), Skip));
+      Passes.addPass(PipelinePass(Task, defaultPipeline(Level.getSpeedupLevel(), Level.getSizeLevel()), Skip));
   });
 }
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sockets, pipes and FIFOs: bytes in order, and the end of every wait.
+#include "Support.h"
+#include "channel/Fifo.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <thread>
+
+namespace mlcb {
+namespace {
+
+using namespace test;
+
+struct Link {
+  std::unique_ptr<Channel> Ours, Theirs;
+};
+
+Link sockets() {
+  Ends Pair;
+  return {Pair.ours(), Pair.theirs()};
+}
+
+Link pipes() {
+  int Up[2], Down[2];
+  EXPECT_EQ(::pipe2(Up, O_CLOEXEC) | ::pipe2(Down, O_CLOEXEC), 0);
+  return {pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])),
+          pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
+}
+
+Expected<std::string> receiveText(Channel &From, size_t Size) {
+  std::string Text(Size, '\0');
+  for (size_t Filled = 0; Filled < Size;) {
+    auto Got = From.receive(std::as_writable_bytes(std::span(Text)).subspan(Filled), patience());
+    if (!Got)
+      return Unexpected(Got.error());
+    Filled += *Got;
+  }
+  return Text;
+}
+
+Expected<void> sendText(Channel &To, std::string_view Text) {
+  return To.send({}, std::as_bytes(std::span(Text)), patience());
+}
+
+struct Kind {
+  const char *Name;
+  Link (*connect)();
+};
+
+void PrintTo(const Kind &Which, std::ostream *Out) { *Out << Which.Name; }
+
+/// What holds of every kind of channel.
+class AnyChannel : public testing::TestWithParam<Kind> {
+protected:
+  Link Pair = GetParam().connect();
+  std::byte One[1];
+};
+INSTANTIATE_TEST_SUITE_P(, AnyChannel, testing::Values(Kind{"Socket", sockets}, Kind{"Pipe", pipes}),
+                         [](const auto &Info) { return Info.param.Name; });
+
+TEST_P(AnyChannel, HeadComesBeforeBody) {
+  ASSERT_TRUE(succeeds(Pair.Ours->send(bytes({1, 2}), bytes({3}), patience())));
+  std::byte Got[8];
+  ASSERT_EQ(Pair.Theirs->receive(Got, patience()).value(), 3u);
+  EXPECT_EQ(std::vector(Got, Got + 3), bytes({1, 2, 3}));
+}
+
+TEST_P(AnyChannel, MoreThanTheKernelBuffersArrivesWhole) {
+  const std::string Text(3 << 20, 'x');
+  std::thread Sender([&] { EXPECT_TRUE(succeeds(sendText(*Pair.Ours, Text))); });
+  EXPECT_EQ(receiveText(*Pair.Theirs, Text.size()).value(), Text);
+  Sender.join();
+}
+
+TEST_P(AnyChannel, SilenceEndsAtTheDeadline) {
+  const auto Start = Clock::now();
+  EXPECT_TRUE(failsWith(Pair.Ours->receive(One, soon()), ErrorKind::Timeout, "did not answer in time"));
+  EXPECT_FALSE(Pair.Ours->readable(soon()).value());
+  EXPECT_LT(Clock::now() - Start, std::chrono::seconds(5));
+}
+
+TEST_P(AnyChannel, PeerThatDoesNotReadEndsASendAtTheDeadline) {
+  const std::string Text(3 << 20, 'x');
+  EXPECT_TRUE(failsWith(Pair.Ours->send({}, std::as_bytes(std::span(Text)), soon()), ErrorKind::Timeout, ""));
+}
+
+TEST_P(AnyChannel, EndOfFileIsThePeersEndAfterWhatItSaid) {
+  ASSERT_TRUE(succeeds(sendText(*Pair.Theirs, "bye")));
+  Pair.Theirs.reset();
+  EXPECT_EQ(receiveText(*Pair.Ours, 3).value(), "bye");
+  EXPECT_TRUE(Pair.Ours->readable(patience()).value());
+  EXPECT_TRUE(failsWith(Pair.Ours->receive(One, patience()), ErrorKind::PeerGone, "closed its channel or died"));
+}
+
+TEST_P(AnyChannel, SendingToNobodyIsAnErrorAndNoSignal) {
+  std::signal(SIGPIPE, SIG_DFL);
+  Pair.Theirs.reset();
+  for (int Time = 0; Time < 2; ++Time)
+    EXPECT_TRUE(failsWith(sendText(*Pair.Ours, "x"), ErrorKind::PeerGone, "closed its channel or died"));
+  sigset_t Pending;
+  sigpending(&Pending);
+  EXPECT_FALSE(sigismember(&Pending, SIGPIPE));
+}
+
+TEST_P(AnyChannel, InterruptedWaitEnds) {
+  Pair.Ours->onWait([] { return true; });
+  EXPECT_TRUE(failsWith(Pair.Ours->receive(One, soon()), ErrorKind::Interrupted, "interrupted"));
+}
+
+TEST(SocketChannel, DescriptorsArriveWithTheBytesInOrder) {
+  Link Pair = sockets();
+  Ends First, Second;
+  ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({1}), patience(), First.Theirs.get())));
+  ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({2}), patience(), Second.Theirs.get())));
+  ASSERT_TRUE(succeeds(receiveText(*Pair.Theirs, 2)));
+  const auto Received = socketChannel(Pair.Theirs->takeAttached());
+  EXPECT_TRUE(Pair.Theirs->takeAttached());
+  EXPECT_FALSE(Pair.Theirs->takeAttached());
+  ASSERT_TRUE(succeeds(sendText(*Received, "hi")));
+  EXPECT_EQ(receiveText(*First.ours(), 2).value(), "hi");
+}
+
+TEST(PipeChannel, RefusesToCarryDescriptors) {
+  Link Pair = pipes();
+  EXPECT_TRUE(failsWith(Pair.Ours->send({}, bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "use a socket"));
+}
+
+class FifoPair : public FifoTest {};
+
+TEST_F(FifoPair, ConnectsBothEndsWhicheverComesFirst) {
+  auto Learner = Fifo::open(Base, FifoEnd::Learner).value();
+  auto Compiler = Fifo::open(Base, FifoEnd::Compiler).value();
+  const auto Ours = Learner.connect(patience()).value();
+  const auto Theirs = Compiler.connect(patience()).value();
+  ASSERT_TRUE(succeeds(sendText(*Ours, "in")));
+  ASSERT_TRUE(succeeds(sendText(*Theirs, "out")));
+  EXPECT_EQ(receiveText(*Theirs, 2).value(), "in");
+  EXPECT_EQ(receiveText(*Ours, 3).value(), "out");
+}
+
+TEST_F(FifoPair, ThatNobodyOpensTimesOutAndMayBeTriedAgain) {
+  auto Compiler = Fifo::open(Base, FifoEnd::Compiler).value();
+  EXPECT_TRUE(failsWith(Compiler.connect(soon()), ErrorKind::Timeout, "nobody opened " + Base + ".out in time"));
+  const auto Learner = Fifo::open(Base, FifoEnd::Learner).value();
+  EXPECT_TRUE(succeeds(Compiler.connect(patience())));
+}
+
+TEST_F(FifoPair, SilentBeforeItsWriterComesIsNotGone) {
+  const auto Compiler = Fifo::open(Base, FifoEnd::Compiler).value();
+  auto Learner = Fifo::open(Base, FifoEnd::Learner).value();
+  std::byte One[1];
+  const auto Ours = Learner.connect(patience()).value();
+  EXPECT_TRUE(failsWith(Ours->receive(One, soon()), ErrorKind::Timeout, ""));
+}
+
+TEST_F(FifoPair, ThatIsNoneIsNamed) {
+  EXPECT_TRUE(failsWith(Fifo::open(Base + "-none", FifoEnd::Compiler), ErrorKind::SystemError, Base + "-none.in"));
+  std::ofstream(Base + "-file.in");
+  EXPECT_TRUE(failsWith(Fifo::open(Base + "-file", FifoEnd::Compiler), ErrorKind::InvalidArgument, "is not a FIFO"));
+}
+
+} // namespace
+} // namespace mlcb

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runners by their URIs, the tensors that a compiler fills, and the Hello of a stock tool.
+#include "Support.h"
+#include "channel/Fifo.h"
+#include "protocol/LearnerEnd.h"
+#include "runner/RemoteRunner.h"
+#include "spec/Tasks.h"
+
+#include <algorithm>
+#include <future>
+
+namespace mlcb {
+namespace {
+
+using namespace test;
+
+TEST(Runner, DefaultIsTheCompilersOwnHeuristic) {
+  auto Runner = openRunner("default:").value();
+  EXPECT_FALSE(Runner->decides());
+  ASSERT_TRUE(succeeds(Runner->bind(smallSpec())));
+  EXPECT_TRUE(failsWith(Runner->evaluate<int64_t>(), ErrorKind::InvalidArgument, "gives no advice"));
+}
+
+TEST(Runner, UriThatNamesNoRunnerIsRefusedWithWhatIsExpected) {
+  EXPECT_TRUE(failsWith(openRunner("carrier-pigeon:x"), ErrorKind::InvalidArgument, "unknown scheme"));
+  EXPECT_TRUE(failsWith(openRunner("pipe:"), ErrorKind::InvalidArgument, "expected pipe:BASE"));
+  EXPECT_TRUE(failsWith(openRunner(""), ErrorKind::InvalidArgument, "expected pipe:BASE"));
+  EXPECT_TRUE(failsWith(openRunner("pipe:x?serdes=xml"), ErrorKind::InvalidArgument, "unknown serializer 'xml'"));
+  EXPECT_TRUE(failsWith(openRunner("pipe:x?speed=9"), ErrorKind::InvalidArgument, "unknown option 'speed=9'"));
+}
+
+TEST(Runner, PolicyThatIsNotThereIsNamed) {
+  const auto Opened = openRunner("onnx:/no/such/policy");
+  ASSERT_FALSE(Opened);
+  EXPECT_TRUE(failsWith(Opened, Opened.error().Kind, "/no/such/policy"));
+}
+
+TEST(Runner, TensorsAreZeroAlignedAndOfTheirMaximalShape) {
+  auto Runner = openRunner("default:").value();
+  ASSERT_TRUE(succeeds(Runner->bind(smallSpec())));
+  const auto Opcodes = Runner->tensor<int64_t>(posetrl::orderer::opcodes);
+  EXPECT_EQ(Opcodes.size(), 68u);
+  EXPECT_EQ(std::ranges::count(Opcodes, 0), 68);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(Opcodes.data()) % 64, 0u);
+  EXPECT_EQ(Runner->tensor<float>(posetrl::orderer::progress).size(), 1u);
+}
+
+/// A stock tool's FIFOs.
+class ToolConversation : public FifoTest {
+protected:
+  /// A learner's Hello, said from another thread.
+  std::future<Expected<void>> learnerAsks(Hello Asked) {
+    return std::async(std::launch::async, [this, Asked]() -> Expected<void> {
+      auto Link = Fifo::open(Base, FifoEnd::Learner).value().connect(patience());
+      if (!Link)
+        return Unexpected(Link.error());
+      return LearnerEnd(std::move(*Link)).hello(Asked, patience());
+    });
+  }
+};
+
+TEST_F(ToolConversation, BindsWhatTheLearnerAsksFor) {
+  auto Learner = learnerAsks({.Task = "posetrl", .Parameters = R"({"max_steps":3})", .Metrics = {"size"}});
+  auto Runner = RemoteRunner::connect(Base, {}, patience()).value();
+  EXPECT_EQ(Runner->task(), "posetrl");
+  ASSERT_TRUE(succeeds(Runner->bind(bindTask(posetrlTask(), Runner->parameters()).value())));
+  EXPECT_TRUE(Runner->wants(posetrl::Metric::size));
+  EXPECT_FALSE(Runner->wants(posetrl::Metric::throughput));
+  EXPECT_TRUE(succeeds(Learner.get()));
+}
+
+TEST_F(ToolConversation, UnknownMetricIsRefusedAtBothEnds) {
+  auto Learner = learnerAsks({.Task = "posetrl", .Metrics = {"beauty"}});
+  auto Runner = RemoteRunner::connect(Base, {}, patience()).value();
+  const auto Bound = Runner->bind(bindTask(posetrlTask(), "{}").value());
+  EXPECT_TRUE(failsWith(Bound, ErrorKind::InvalidArgument, "it has no metric 'beauty'"));
+  EXPECT_TRUE(failsWith(Learner.get(), ErrorKind::PeerError, "it has no metric 'beauty'"));
+}
+
+TEST_F(ToolConversation, WithoutALearnerTimesOut) {
+  EXPECT_TRUE(failsWith(RemoteRunner::connect(Base, {}, soon()), ErrorKind::Timeout, "nobody opened"));
+}
+
+} // namespace
+} // namespace mlcb
