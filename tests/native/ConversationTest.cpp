@@ -6,6 +6,7 @@
 #include "spec/Tasks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
 #include <sys/wait.h>
@@ -20,7 +21,8 @@ using posetrl::orderer;
 /// A runner bound to the small spec, which shows a state whose mask bars action 1.
 class Compiler {
 public:
-  explicit Compiler(std::unique_ptr<Channel> Link, RemoteOptions Options = {}) : Runner(std::move(Link), began(Options)) {
+  explicit Compiler(std::unique_ptr<Channel> Link, RemoteOptions Options = {})
+      : Runner(std::move(Link), began(std::move(Options))) {
     EXPECT_TRUE(succeeds(Runner.bind(smallSpec())));
     std::ranges::copy(std::to_array<float>({0.5F, -1}), Runner.tensor<float>(orderer::embedding).begin());
     std::ranges::copy(std::to_array<int8_t>({1, 0, 1}), Runner.tensor<int8_t>(orderer::action_mask).begin());
@@ -297,7 +299,7 @@ TEST_F(FakeCompiler, HelloKeepsWhatItAsksForThroughItsJson) {
   EXPECT_EQ(Read.Metrics, Asked.Metrics);
   EXPECT_EQ(Read.When, Asked.When);
   EXPECT_TRUE(failsWith(Hello::fromJson("[]"), ErrorKind::ProtocolError, "not a JSON object"));
-  EXPECT_TRUE(failsWith(Hello::fromJson(R"({"metrics":"size"})"), ErrorKind::ProtocolError, "expected a list of names"));
+  EXPECT_TRUE(failsWith(Hello::fromJson(R"({"metrics":"size"})"), ErrorKind::ProtocolError, "a list of names"));
   EXPECT_TRUE(failsWith(Hello::fromJson(R"({"measure":"never"})"), ErrorKind::ProtocolError, "measure is 'never'"));
 }
 

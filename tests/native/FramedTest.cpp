@@ -59,7 +59,9 @@ TEST_F(FramedTest, FramesThatCameTogetherAreTakenOneByOne) {
 }
 
 TEST_F(FramedTest, TruncatedFrameIsThePeersEnd) {
-  for (const auto &Start : {bytes({'M', 'L', 'C'}), bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 'x'})}) {
+  const auto InHeader = bytes({'M', 'L', 'C'});
+  const auto InPayload = bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 'x'});
+  for (const auto &Start : {InHeader, InPayload}) {
     Ends Fresh;
     Framed Reader(Fresh.ours());
     ASSERT_TRUE(succeeds(Fresh.theirs()->send(Start, {}, patience())));
@@ -108,7 +110,8 @@ TEST_F(FramedTest, LongestFrameIsAnnouncedWithoutBeingAllocated) {
 
 TEST_F(FramedTest, OversizedPayloadIsNotSent) {
   const std::vector<std::byte> Huge(FrameHeader::MaxLength + 1);
-  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Observation, Huge, patience()), ErrorKind::InvalidArgument, "at most 67108864"));
+  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Observation, Huge, patience()), ErrorKind::InvalidArgument,
+                        "at most 67108864"));
   EXPECT_EQ(Ours.nextSequence(), 0u);
 }
 

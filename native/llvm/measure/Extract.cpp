@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/Extract.h"
 
+#include "llvm/measure/UseOrder.h"
+
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -51,8 +53,10 @@ Extract extract(const Module &M, const DenseSet<const GlobalValue *> &Keep, Jump
       exposeLocal(F, Copy);
     if (assemblerSeesThrough(F))
       Result.Symbols[Copy.getName()] = &F;
-    if (Kept)
+    if (Kept) {
+      copyUseOrder(F, Map);
       Result.Originals[&Copy] = &F;
+    }
   }
   return Result;
 }

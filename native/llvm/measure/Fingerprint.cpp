@@ -30,6 +30,7 @@ enum Tag : uint64_t {
   TagArgList = 12ull << 56,
   TagBlock = 13ull << 56,
   TagReferences = 14ull << 56,
+  TagUse = 15ull << 56,
 };
 } // namespace
 
@@ -45,6 +46,7 @@ FunctionPrint Fingerprinter::print(const Function &F) {
   addHeader(F);
   for (const BasicBlock &Block : F) {
     Stream.add(TagBlock | Block.size());
+    addUseOrder(Block);
     if (Block.hasAddressTaken())
       addAddressTaken(Block);
     for (const Instruction &I : Block)
@@ -67,6 +69,15 @@ void Fingerprinter::number(const Function &F) {
   }
 }
 
+/// Predecessors are found by it, and users visited in it.
+void Fingerprinter::addUseOrder(const Value &V) {
+  if (!V.hasNUsesOrMore(2))
+    return;
+  for (const Use &U : V.uses())
+    if (auto User = Numbers.find(U.getUser()); User != Numbers.end()) // no constant, as the address of a block
+      Stream.add(TagUse | uint64_t(U.getOperandNo()) << 32 | User->second);
+}
+
 static bool hasOwnSurroundings(const Function &F) {
   return F.hasPersonalityFn() || F.hasGC() || F.hasPrefixData() || F.hasPrologueData() || F.hasSection() || F.hasComdat() ||
          F.hasPartition() || F.hasMetadata(LLVMContext::MD_dbg) || F.hasMetadata(LLVMContext::MD_associated) ||
@@ -78,6 +89,8 @@ static bool hasOwnSurroundings(const Function &F) {
 void Fingerprinter::addHeader(const Function &F) {
   Current->Isolated &= !hasOwnSurroundings(F);
   refer(&F);
+  for (const Argument &A : F.args())
+    addUseOrder(A);
   SmallVector<std::pair<unsigned, MDNode *>, 4> Attached;
   F.getAllMetadata(Attached);
   addAttachments(Attached);
@@ -108,6 +121,7 @@ void Fingerprinter::addInstruction(const Instruction &I) {
   Stream.add(I.getOpcode() | uint64_t(I.getRawSubclassOptionalData()) << 8 | uint64_t(HasAttachments) << 16 |
              uint64_t(I.getNumOperands()) << 32);
   Stream.add(type(I.getType()).Low);
+  addUseOrder(I);
   addSpecialState(I);
   for (const Use &U : I.operands())
     addOperand(U.get());

@@ -38,7 +38,7 @@ struct FunctionPrint {
 };
 
 /// Serialises functions of one module, exactly: every operand, type, flag, attribute and metadata node. Where a property is left out, code
-/// generation does not see it (names of local values, order of uses). Valid while the module does not change.
+/// generation does not see it (names of local values). Valid while the module does not change.
 class Fingerprinter {
 public:
   /// Target stands for everything outside the module that code depends on.
@@ -79,6 +79,7 @@ private:
 
   // Of the function at hand.
   void number(const llvm::Function &F);
+  void addUseOrder(const llvm::Value &V);
   void addHeader(const llvm::Function &F);
   void addAddressTaken(const llvm::BasicBlock &Block);
   void addInstruction(const llvm::Instruction &I);

@@ -4,13 +4,13 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/MC/MCObjectStreamer.h"
 #include "llvm/measure/CodeGenerator.h"
 #include "llvm/measure/Composer.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/measure/Targets.h"
+#include "llvm/measure/UseOrder.h"
 #include "llvm/measure/Throughput.h"
 
 using namespace llvm;
@@ -38,7 +38,7 @@ public:
         return Made.takeError();
       Throughput = std::move(*Made);
     }
-    return remembered(relabel(bitcodeKey(M), "throughput"), [&] { return Throughput->cycles(*CloneModule(M)); });
+    return remembered(relabel(bitcodeKey(M), "throughput"), [&] { return Throughput->cycles(*cloneExactly(M)); });
   }
 
   std::unique_ptr<TargetMachine> TM;
@@ -67,17 +67,17 @@ private:
   Key bitcodeKey(const Module &M) const {
     SmallVector<char, 0> Bytes;
     raw_svector_ostream OS(Bytes);
-    WriteBitcodeToFile(M, OS);
+    WriteBitcodeToFile(M, OS, /*ShouldPreserveUseListOrder=*/true);
     HashStream S;
     S.add(targetKey());
     S.add(hashBytes(arrayRefFromStringRef(OS.str())));
     return S.hash();
   }
 
-  /// Code generation changes the IR, and may depend on the order of use lists: a clone's order follows from the module's text.
+  /// Code generation changes the IR.
   Size wholeModuleSize(const Module &M) {
     Size Result;
-    std::unique_ptr<Module> Clone = CloneModule(M);
+    std::unique_ptr<Module> Clone = cloneExactly(M);
     Generator->run(*Clone, [](MachineFunction &) {},
                    [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
     return Result;

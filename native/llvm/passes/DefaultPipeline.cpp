@@ -13,7 +13,7 @@ namespace {
 constexpr StringLiteral LlvmName = "default<", OurName = "clang-default<";
 
 struct NamedLevel {
-  StringLiteral Name;
+  StringRef Name;
   const OptimizationLevel &Level;
 };
 const NamedLevel Levels[] = {{"O0", OptimizationLevel::O0}, {"O1", OptimizationLevel::O1}, {"O2", OptimizationLevel::O2},
@@ -35,7 +35,8 @@ std::string asClangHasIt(StringRef Pipeline) {
   while (!Pipeline.empty()) {
     StringRef Name = Pipeline.take_while([](char C) { return isAlnum(C) || C == '-' || C == '_'; });
     StringRef Rest = Pipeline.drop_front(Name.size());
-    Result += (Name + Rest.take_front(1)).str() == LlvmName ? OurName : Pipeline.take_front(Name.size() + 1);
+    StringRef Word = Pipeline.take_front(Name.size() + 1);
+    Result += Word == LlvmName ? StringRef(OurName) : Word;
     Pipeline = Rest.drop_front(Rest.empty() ? 0 : 1);
   }
   return Result;
