@@ -30,7 +30,8 @@ def figures() -> Iterator[Figure]:
         (start,) = resolve(tiny)
         oz_start, policy_start = _seconds(_oz(start)), _seconds(_policy(policy, start))
         ratios = [_ratio(policy, program, oz_start, policy_start) for program in programs]
-    yield Figure("compile time of the policy / default<Oz>, median", float(np.median(ratios)), "x", 2, 1.3, note=f"{PROGRAMS} test modules, start-up taken off")
+    note = f"{PROGRAMS} test modules, start-up taken off"
+    yield Figure("compile time of the policy / default<Oz>, median", float(np.median(ratios)), "x", 2, 1.3, note=note)
     yield Figure("compile time of the policy / default<Oz>, 90th percentile", float(np.quantile(ratios, 0.9)), "x")
     yield Figure("start-up of opt", 1e3 * oz_start, "ms")
     yield Figure("start-up of opt with the policy", 1e3 * policy_start, "ms", note="plugin, ONNX Runtime, model, vocabulary, pipelines")

@@ -101,9 +101,7 @@ def train(
     chosen = recipe(algo, {"seed": seed} | hyperparameters(set_ or []))
     weights = warm_start(environment, chosen, decisions) if decisions and not resume else None
     budget = Budget(iterations=iterations, seconds=60 * minutes)
-    best = train(
-        environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights
-    )
+    best = train(environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights)
     print(f"best checkpoint: {best}")
 
 

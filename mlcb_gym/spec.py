@@ -94,9 +94,7 @@ class TaskSpec:
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
-        return tuple(
-            Agent(a["name"], tuple(Tensor.from_json(t) for t in a["inputs"]), a["advice"]) for a in self.declared["agents"]
-        )
+        return tuple(Agent(a["name"], tuple(Tensor.from_json(t) for t in a["inputs"]), a["advice"]) for a in self.declared["agents"])
 
 
 def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:

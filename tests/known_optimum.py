@@ -51,9 +51,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
 
     @property
     def task_spec(self) -> TaskSpec:
-        inputs = [
-            {"name": n, "dtype": d, "shape": list(s), "low": lo, "high": hi, "doc": "", "role": "input"} for n, d, s, lo, hi in TENSORS
-        ]
+        inputs = [{"name": n, "dtype": d, "shape": list(s), "low": lo, "high": hi, "doc": "", "role": "input"} for n, d, s, lo, hi in TENSORS]
         mask = {"name": "action_mask", "dtype": "int8", "shape": [len(ACTIONS)], "low": 0, "high": 1, "doc": "", "role": "mask"}
         advice = {"kind": "argmax", "name": "subsequence", "choices": len(ACTIONS), "doc": ""}
         agent = {"name": "orderer", "inputs": [*inputs, mask], "advice": advice}

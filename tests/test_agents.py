@@ -117,6 +117,4 @@ def test_greedy_choice_keeps_to_the_mask() -> None:
 
 def test_batch_adds_one_leading_axis() -> None:
     observation, _ = ENV.reset(seed=1)
-    assert {name: tuple(t.shape) for name, t in batch([observation] * 3).items()} == {
-        name: (3, *value.shape) for name, value in observation.items()
-    }
+    assert {name: tuple(t.shape) for name, t in batch([observation] * 3).items()} == {name: (3, *value.shape) for name, value in observation.items()}

@@ -19,7 +19,8 @@ from mlcb_gym.session.tool import ToolSession
 LISTS = ("default", "odg", "manual", "extended")
 ACTIONS = [*dict.fromkeys(text for name in LISTS for text in read_actions(name) if text != "stop"), "stop"]
 STEPS = 15
-OUTPUTS = {name: entry["output"] for name, entry in json.loads(files("mlcb_gym.corpus").joinpath("embedded/manifest.json").read_text())["programs"].items()}
+MANIFEST = json.loads(files("mlcb_gym.corpus").joinpath("embedded/manifest.json").read_text())
+OUTPUTS = {name: entry["output"] for name, entry in MANIFEST["programs"].items()}
 SAMPLE = sorted(OUTPUTS)[::9]
 CSMITH_PROGRAMS, CSMITH_SECONDS = 50, 5.0
 

@@ -85,7 +85,7 @@ def test_run_says_how_it_was_made(tmp_path: Path) -> None:
 
 
 def test_unknown_hyperparameter_is_named() -> None:
-    with pytest.raises(ValueError, match="Ppo has no learning_rate; it has .*lr"):
+    with pytest.raises(ValueError, match=r"Ppo has no learning_rate; it has .*lr"):
         recipe("ppo", {"learning_rate": 1.0})
 
 

@@ -20,7 +20,20 @@ _IDLE = ("require", "invalidate", "verify", "annotation", "coro-", "memprof-", "
 
 #: What `simplifycfg` does when it is not told: LLVM prints it all, which makes a pipeline three times as long.
 _SIMPLIFYCFG_DEFAULTS = frozenset(
-    ["bonus-inst-threshold=1", "no-forward-switch-cond", "no-switch-range-to-icmp", "no-switch-to-arithmetic", "no-switch-to-lookup", "keep-loops", "no-hoist-common-insts", "no-hoist-loads-stores-with-cond-faulting", "no-sink-common-insts", "speculate-blocks", "simplify-cond-branch", "no-speculate-unpredictables"]
+    [
+        "bonus-inst-threshold=1",
+        "no-forward-switch-cond",
+        "no-switch-range-to-icmp",
+        "no-switch-to-arithmetic",
+        "no-switch-to-lookup",
+        "keep-loops",
+        "no-hoist-common-insts",
+        "no-hoist-loads-stores-with-cond-faulting",
+        "no-sink-common-insts",
+        "speculate-blocks",
+        "simplify-cond-branch",
+        "no-speculate-unpredictables",
+    ]
 )
 
 _ADAPTORS = {"cgscc": "cgscc({})", "function": "function({})", "loop": "function(loop({}))", "loop-mssa": "function(loop-mssa({}))"}

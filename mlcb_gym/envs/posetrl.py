@@ -58,14 +58,10 @@ def _instructions(before: Metrics, after: Metrics) -> float:
 
 
 REWARDS = {
-    "size": Reward(
-        ("size", "text", "size_oz", "text_oz"), _size, {"unoptimized": {"size": "size_unoptimized"}, "Oz": {"size": "size_oz"}}
-    ),
+    "size": Reward(("size", "text", "size_oz", "text_oz"), _size, {"unoptimized": {"size": "size_unoptimized"}, "Oz": {"size": "size_oz"}}),
     "throughput": Reward(("throughput", "throughput_oz"), _throughput, {"Oz": {"throughput": "throughput_oz"}}),
     "poset": Reward(("size", "size_unoptimized", "size_oz", "throughput", "throughput_oz"), _poset),
-    "instructions": Reward(
-        ("ir_instructions", "ir_instructions_oz"), _instructions, {"Oz": {"ir_instructions": "ir_instructions_oz"}}
-    ),
+    "instructions": Reward(("ir_instructions", "ir_instructions_oz"), _instructions, {"Oz": {"ir_instructions": "ir_instructions_oz"}}),
     "none": Reward((), lambda before, after: 0.0, {"unoptimized": {}, "Oz": {}}),
 }
 

@@ -36,9 +36,7 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
     return write_policy(network, folder, spec=run["spec"], trained=_trained(run), results=results or {})
 
 
-def write_policy(
-    network: LogitsNetwork, folder: Path, *, spec: Mapping[str, Any], trained: Mapping[str, Any], results: Mapping[str, Any]
-) -> Path:
+def write_policy(network: LogitsNetwork, folder: Path, *, spec: Mapping[str, Any], trained: Mapping[str, Any], results: Mapping[str, Any]) -> Path:
     """Writes a policy folder for a bound spec with one agent.
 
     Args:

@@ -62,11 +62,7 @@ def find_baselines(
     """Tries the candidates on every program; results are kept in ``store``, so that a second call goes on."""
     texts = candidates(read_decisions(decisions), actions, count)
     with closing(WorkerSession()) as session:
-        envs = [
-            PosetRLEnv(programs=programs, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)
-        ]
+        envs = [PosetRLEnv(programs=programs, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)]
         matrix = evaluate_sequences(envs, programs, [(i,) for i in range(len(texts))], store)
     best, chosen = matrix.best_fixed(), matrix.coreset(coreset)
-    return Baselines(
-        texts[best], float(matrix.geomeans()[best]), tuple(texts[i] for i in chosen), matrix.oracle(chosen), len(programs)
-    )
+    return Baselines(texts[best], float(matrix.geomeans()[best]), tuple(texts[i] for i in chosen), matrix.oracle(chosen), len(programs))

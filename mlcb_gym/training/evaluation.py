@@ -88,9 +88,7 @@ class Evaluation:
         plot(self, folder / "evaluation.png")
 
 
-def evaluate_policy(
-    folder: Path, programs: ProgramsLike, *, episodes: int = 100, baselines: Baselines | None = None, seed: int = 1
-) -> Evaluation:
+def evaluate_policy(folder: Path, programs: ProgramsLike, *, episodes: int = 100, baselines: Baselines | None = None, seed: int = 1) -> Evaluation:
     """Evaluates a policy folder, alone (one greedy episode) and against what does not learn, at equal numbers of episodes."""
     policy = OnnxPolicy(folder)
     parameters = policy.manifest["parameters"]

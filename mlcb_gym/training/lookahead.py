@@ -106,9 +106,7 @@ def _try_all(env: CompilerEnv, taken: Actions) -> tuple[Decision, dict[int, Comp
     return Decision(taken, env.observation, ratio, outcomes), clones
 
 
-def _promising(
-    ordered: list[tuple[Actions, CompilerEnv]], width: int, strays: int, rng: np.random.Generator
-) -> list[tuple[Actions, CompilerEnv]]:
+def _promising(ordered: list[tuple[Actions, CompilerEnv]], width: int, strays: int, rng: np.random.Generator) -> list[tuple[Actions, CompilerEnv]]:
     """The best states, and some others; none where nothing more is to be looked into."""
     others = ordered[width:]
     return ordered[:width] + [others[i] for i in rng.permutation(len(others))[:strays]] if width else []

@@ -31,3 +31,6 @@ if(MLCB_WORKER_SOURCES)
   target_link_libraries(mlcb-worker PRIVATE mlcb_llvm_options $<TARGET_NAME_IF_EXISTS:mlcb_llvm_objects> LLVM)
   install(TARGETS mlcb-worker RUNTIME DESTINATION mlcb_gym/bin)
 endif()
+
+# Beside the plugin, where it looks: in an editable install the package's own data lies elsewhere.
+install(FILES ${PROJECT_SOURCE_DIR}/mlcb_gym/data/ir2vec-300d.json DESTINATION mlcb_gym/data)
