@@ -27,6 +27,7 @@ $(VENV)/.python: $(VENV)/.system scripts/setup-python.sh pyproject.toml constrai
 $(VENV)/.built: $(VENV)/.python $(NATIVE)
 	@echo "setup: building the native half (a few minutes)"
 	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	cp build/*/native/_native.pyi mlcb_gym/
 	touch $@
 
 test: setup test-native

@@ -107,23 +107,20 @@ def train(
 
 @app.command()
 def search(
-    task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
     programs: str = "default/train",
     max_steps: int = 10,
     actions: str = "default",
 ) -> None:
     """Look ahead by forking the compiler: what every action leads to, for `mlcb train --decisions`."""
-    import gymnasium
     from rich.progress import track
 
-    from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.envs.posetrl import PosetRLEnv
     from mlcb_gym.training.lookahead import Lookahead, look_into_all
 
-    with closing(gymnasium.make(ENVIRONMENTS[task], programs=programs, max_steps=max_steps, actions=actions)) as made:
-        env = made.unwrapped
+    with closing(PosetRLEnv(programs=programs, max_steps=max_steps, actions=actions)) as env:
         lookahead = Lookahead(final=(env.actions.index("stop"),))
-        for _ in track(look_into_all(env, env.programs, lookahead, output), total=len(resolve(programs))):
+        for _ in track(look_into_all(env, env.programs, lookahead, output), total=len(env.programs)):
             pass
 
 

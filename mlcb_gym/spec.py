@@ -66,7 +66,7 @@ class Agent:
         return spaces.Dict({t.name: t.space for t in self.inputs})
 
     @property
-    def action_space(self) -> spaces.Discrete:
+    def action_space(self) -> "spaces.Discrete[np.int64]":
         return spaces.Discrete(self.advice["choices"])
 
 

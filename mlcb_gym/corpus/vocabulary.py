@@ -103,7 +103,7 @@ def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
         false = _distance(vectors, relations, torch.where(corrupt_head, other, head), torch.where(corrupt_head, tail, other), relation)
         loss = torch.relu(config.margin + true - false).mean()
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         with torch.no_grad():
             # On the sphere: else all distances grow and the margin means nothing.

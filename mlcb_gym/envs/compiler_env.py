@@ -63,7 +63,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         TaskError: the task cannot be bound with these parameters.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
     task: ClassVar[str]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -110,6 +110,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._agent = self.task_spec.agents[0]
         self.observation_space = self._agent.observation_space
         self.action_space = self._agent.action_space
+        self.num_actions = int(self._agent.action_space.n)
 
     @abstractmethod
     def reward(self, before: Metrics, after: Metrics) -> float:

@@ -2,7 +2,7 @@
 """N compilers at work behind one Python process: every action is sent before the first answer is awaited."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -59,9 +59,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             total.waiting += env.timing.waiting
         return total
 
-    def reset(  # type: ignore[override]
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Resets every sub-environment: with ``seed``, ``seed + 1``, ...; or with a list of seeds."""
         seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
         for env, own_seed in zip(self.envs, seeds, strict=True):
@@ -102,4 +100,5 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             self._session.close()
 
     def _batch(self, observations: list[Observation]) -> Observation:
-        return concatenate(self.single_observation_space, observations, create_empty_array(self.single_observation_space, self.num_envs))
+        space = self.single_observation_space
+        return cast(Observation, concatenate(space, observations, create_empty_array(space, self.num_envs)))

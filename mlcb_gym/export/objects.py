@@ -10,7 +10,7 @@ from mlcb_gym import toolchain
 
 def object_size(path: Path) -> int:
     """Bytes of all allocated sections that are not BSS."""
-    command = [toolchain.tool("llvm-readelf"), "--elf-output-style=JSON", "--sections", path]
+    command: list[str | Path] = [toolchain.tool("llvm-readelf"), "--elf-output-style=JSON", "--sections", path]
     listed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     sections = [entry["Section"] for file in listed for entry in (file.get("Sections") or next(iter(file.values()))["Sections"])]
     return sum(s["Size"] for s in sections if _has(s["Flags"], "SHF_ALLOC") and s["Type"]["Name"] != "SHT_NOBITS")

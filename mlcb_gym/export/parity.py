@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ import numpy as np
 import onnxruntime
 import torch
 
+from mlcb_gym import _native
 from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import PolicyError
+from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import MANIFEST, OUTPUT
 from mlcb_gym.training.policy import batch, greedy
 from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, play
@@ -33,6 +39,26 @@ class Parity:
 
     def __str__(self) -> str:
         return f"{self.observations} observations: largest difference {self.max_error:.2e}, {self.disagreements} other decisions"
+
+
+def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike) -> Parity:
+    """Plays the policy of a checkpoint on programs, and compares torch, ONNX Runtime and the in-process runner on all that it sees.
+
+    Raises:
+        PolicyError: two of them decide differently.
+    """
+    network, policy = load_network(checkpoint), OnnxPolicy(folder)
+    names = ("actions", "start", "max_steps", "unique", "observation")
+    arguments = {name: policy.manifest["parameters"][name] for name in names}
+    with closing(PosetRLEnv(programs=programs, reward="instructions", **arguments)) as env:
+        observations = greedy_observations(network, [env], env.programs)
+    parity = compare(network, policy, observations)
+    with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
+        in_process = [compiler.observe(0, observation) for observation in observations]
+    others = sum(chosen != policy.choose(o) for chosen, o in zip(in_process, observations, strict=True))
+    if parity.disagreements or others:
+        raise PolicyError(f"{folder}: torch and ONNX Runtime: {parity}; {others} other decisions in process")
+    return parity
 
 
 class OnnxPolicy:

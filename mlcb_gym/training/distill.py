@@ -73,10 +73,13 @@ def warm_start(environment: Environment, recipe: Recipe, decisions: Path, distil
     distillation = distillation or Distillation(seed=recipe.seed)
     outcomes = Outcomes.of(read_decisions(decisions).values(), distillation)
     with closing(environment.make(1)) as envs:
+        observation_space, action_space = envs.single_observation_space, envs.single_action_space
+        assert isinstance(observation_space, spaces.Dict)
+        assert isinstance(action_space, spaces.Discrete)
         return distill(
             outcomes,
-            observation_space=envs.single_observation_space,
-            action_space=envs.single_action_space,
+            observation_space=observation_space,
+            action_space=action_space,
             network=recipe.network,
             shaping=recipe.shaping,
             distillation=distillation,
@@ -87,7 +90,7 @@ def distill(
     outcomes: Outcomes,
     *,
     observation_space: spaces.Dict,
-    action_space: spaces.Discrete,
+    action_space: "spaces.Discrete[np.int64]",
     network: NetworkConfig,
     shaping: Shaping,
     distillation: Distillation,

@@ -89,7 +89,7 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
 def _try_all(env: CompilerEnv, taken: Actions) -> tuple[Decision, dict[int, CompilerEnv]]:
     """Forks the compiler once for every allowed action; some of the clones work at once."""
     ratio = env.measured["size"] / env.measured["size_oz"]
-    outcomes = np.full(env.action_space.n, np.inf)
+    outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
     allowed = np.flatnonzero(env.observation["action_mask"])
     for group in np.array_split(allowed, -(-len(allowed) // PARALLEL)):
@@ -149,7 +149,7 @@ def _write(file: Path, decisions: Sequence[Decision]) -> None:
             taken=np.array([d.taken + (-1,) * (longest - len(d.taken)) for d in decisions], dtype=np.int64),
             ratio=np.array([d.ratio for d in decisions]),
             outcomes=np.stack([d.outcomes for d in decisions]),
-            **columns,
+            **columns,  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
         )
     unfinished.replace(file)
 
