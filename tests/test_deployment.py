@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from gymnasium import spaces
 
 from mlcb_gym import toolchain
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
@@ -48,6 +49,8 @@ def make_env(session: WorkerSession, **arguments: object) -> PosetRLEnv:
 def make_policy(env: PosetRLEnv, folder: Path, seed: int) -> Path:
     """An untrained policy that does not always choose the same action."""
     torch.manual_seed(seed)
+    assert isinstance(env.observation_space, spaces.Dict)
+    assert isinstance(env.action_space, spaces.Discrete)
     network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
     network.features.standardise(random_observations([env], env.programs, 3, 1))
     return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
@@ -141,7 +144,7 @@ def with_vocabulary(policy: Path) -> None:
     edited(policy, parameters=spec["parameters"] | {"vocabulary": "0" * 32})
 
 
-DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "no manifest": (lambda policy: (policy / "policy.json").unlink(), "policy.json: No such file"),
     "no model": (lambda policy: (policy / "orderer.onnx").unlink(), "orderer.onnx"),
     "corrupt manifest": (lambda policy: (policy / "policy.json").write_text("{"), "not a JSON object"),
