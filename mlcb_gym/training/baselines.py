@@ -22,18 +22,15 @@ PARALLEL = 4
 
 @dataclass(frozen=True)
 class Baselines:
-    """Fixed sequences as action texts: the best single one, and a coreset in greedy order, with what they reach on the programs they are from."""
+    """Fixed sequences as action texts: the best single one, and a coreset in greedy order."""
 
     best_fixed: str
-    best_fixed_ratio: float
     coreset: tuple[str, ...]
-    coreset_ratio: float
-    programs: int
 
     @classmethod
     def shipped(cls, task: str) -> "Baselines":
         saved = json.loads(files("mlcb_gym").joinpath(f"data/baselines/{task}.json").read_text())
-        return cls(**saved | {"coreset": tuple(saved["coreset"])})
+        return cls(saved["best_fixed"], tuple(saved["coreset"]))
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,5 +61,4 @@ def find_baselines(
     with closing(WorkerSession()) as session:
         envs = [PosetRLEnv(programs=programs, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)]
         matrix = evaluate_sequences(envs, programs, [(i,) for i in range(len(texts))], store)
-    best, chosen = matrix.best_fixed(), matrix.coreset(coreset)
-    return Baselines(texts[best], float(matrix.geomeans()[best]), tuple(texts[i] for i in chosen), matrix.oracle(chosen), len(programs))
+    return Baselines(texts[matrix.best_fixed()], tuple(texts[i] for i in matrix.coreset(coreset)))
