@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcb_gym import toolchain
-from mlcb_gym.errors import PolicyError
+from mlcb_gym.export.manifest import read_manifest
 
 
 def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
@@ -21,8 +21,7 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
     """
     lines = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
     for policy in policies:
-        if not (policy / "policy.json").exists():
-            raise PolicyError(f"{policy}: no policy.json there, expected a folder that `mlcb export` wrote")
+        read_manifest(policy)
         lines += ["-mllvm", f"-mlcb-runner=onnx:{policy.resolve()}"]
     if guard:
         lines += ["-mllvm", "-mlcb-guard"]

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.export.checkpoint import load_network
+from mlcb_gym.export.manifest import MANIFEST
 from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1
-MANIFEST = "policy.json"
 OUTPUT = "logits"
 OPSET = 18
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether a policy decides in ONNX Runtime as it did in torch, on observations of real episodes."""
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.export import MANIFEST, OUTPUT
+from mlcb_gym.export.export import OUTPUT
+from mlcb_gym.export.manifest import read_manifest
 from mlcb_gym.training.policy import batch, greedy
 from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, play
 
@@ -65,7 +65,7 @@ class OnnxPolicy:
     """A policy folder in ONNX Runtime, on one thread."""
 
     def __init__(self, folder: Path) -> None:
-        self.manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        self.manifest = read_manifest(folder)
         (model,) = self.manifest["agents"].values()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
