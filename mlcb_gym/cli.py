@@ -4,6 +4,7 @@
 import json
 import sys
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +16,25 @@ from mlcb_gym import errors
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
-ENVIRONMENTS = {"posetrl": "PosetRL-v0"}
-"""The environment of every task."""
 
-Task = Annotated[str, typer.Argument(help="a task, as `mlcb list` names them")]
+class TaskName(StrEnum):
+    """The tasks that have an environment."""
+
+    posetrl = "posetrl"
+
+
+ENVIRONMENTS = {TaskName.posetrl: "PosetRL-v0"}
+
+Task = Annotated[TaskName, typer.Argument(help="a task, as `mlcb list` names them")]
+
+
+class Algorithm(StrEnum):
+    """The algorithms that have a recipe."""
+
+    ppo = "ppo"
+    dqn = "dqn"
+
+
 Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
 
 
@@ -62,21 +78,21 @@ def clang_config(
 
 
 @app.command()
-def check(task: Annotated[str, typer.Argument(help="the id of an environment, as PosetRL-v0")]) -> None:
+def check(task: Task) -> None:
     """Check that an environment keeps Gymnasium's rules and its own."""
     import gymnasium
 
     from mlcb_gym.testing import check_compiler_env
 
-    check_compiler_env(gymnasium.make(task))
-    print(f"{task}: conforms")
+    check_compiler_env(gymnasium.make(ENVIRONMENTS[task]))
+    print(f"{ENVIRONMENTS[task]}: conforms")
 
 
 @app.command()
 def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
-    algo: Annotated[str, typer.Option(help="ppo or dqn")] = "ppo",
+    algo: Annotated[Algorithm, typer.Option(help="whose recipe")] = Algorithm.ppo,
     programs: Annotated[str, typer.Option(help="what is learnt from")] = "default/train",
     validation: Annotated[str, typer.Option(help="what the best checkpoint is chosen by")] = "default/validation",
     minutes: Annotated[float, typer.Option(help="wall time")] = 60.0,
@@ -98,7 +114,10 @@ def train(
 
     arguments = {"programs": programs, "actions": actions, "max_steps": max_steps, "start": start}
     environment = Environment(ENVIRONMENTS[task], arguments)
-    chosen = recipe(algo, {"seed": seed} | hyperparameters(set_ or []))
+    try:
+        chosen = recipe(algo.value, {"seed": seed} | hyperparameters(set_ or []))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     weights = warm_start(environment, chosen, decisions) if decisions and not resume else None
     budget = Budget(iterations=iterations, seconds=60 * minutes)
     best = train(environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights)
@@ -122,6 +141,23 @@ def search(
         lookahead = Lookahead(final=(env.actions.index("stop"),))
         for _ in track(look_into_all(env, env.programs, lookahead, output), total=len(env.programs)):
             pass
+
+
+@app.command()
+def baselines(
+    task: Task,
+    decisions: Annotated[Path, typer.Argument(help="what `mlcb search` wrote")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")],
+    programs: Annotated[str, typer.Option(help="what the sequences are tried on")] = "default/train",
+    actions: Annotated[str, typer.Option(help="the list that was searched")] = "default",
+) -> None:
+    """Find the best fixed sequence, and a coreset of sequences, that `mlcb evaluate` compares with."""
+    from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.envs.posetrl import read_actions
+    from mlcb_gym.training.baselines import find_baselines
+
+    store = output.with_suffix(".jsonl")
+    find_baselines(decisions, read_actions(actions), resolve(programs), store).write(output)
 
 
 @app.command()
@@ -151,7 +187,9 @@ def evaluate(
     from mlcb_gym.policies import shipped
     from mlcb_gym.training.evaluation import evaluate_policy
 
-    folder = policy if policy != Path() else shipped()[task]
+    folder = policy if policy != Path() else shipped().get(task.value)
+    if folder is None:
+        raise errors.PolicyError(f"{task.value}: no policy ships, expected --policy FOLDER")
     evaluation = evaluate_policy(folder, programs or f"default/{split}", episodes=episodes, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
@@ -187,8 +225,10 @@ def _add_groups() -> None:
 def main() -> None:
     """Runs the command; what the package reports by raising is one line and exit code 1."""
     _add_groups()
+    from mlcb_gym._native import NativeError
+
     try:
         app()
-    except errors.MlcbError as error:
+    except (errors.MlcbError, NativeError) as error:
         print(f"mlcb: {error}", file=sys.stderr)
         sys.exit(1)

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints what pyproject.toml requires, with every extra, for `pip install`."""
 
-import sys
+import tomllib
 from pathlib import Path
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    from pip._vendor import tomli as tomllib
 
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
 extras = [requirement for group in project["optional-dependencies"].values() for requirement in group]

@@ -8,7 +8,7 @@ venv=$1
 fail() { echo "setup: $*" >&2; exit 1; }
 
 python=${PYTHON:-python3}
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "$python is older than Python 3.10; set PYTHON to a newer one"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$python is older than Python 3.11; set PYTHON to a newer one"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || fail "could not make a virtual environment; apt-get install python3-venv"
 install() { "$venv/bin/python" -m pip install -q --disable-pip-version-check -c constraints.txt "$@" || fail "pip could not install $*"; }
 echo "setup: installing Python packages into $venv (some minutes on a first run)"

@@ -45,4 +45,4 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(arguments: tuple[str, ...]) -
 
 
 def test_check_says_that_an_environment_conforms() -> None:
-    assert mlcb("check", "PosetRL-v0").stdout.strip() == "PosetRL-v0: conforms"
+    assert mlcb("check", "posetrl").stdout.strip() == "PosetRL-v0: conforms"

@@ -72,11 +72,18 @@ def test_batch_axis_is_dynamic(network: LogitsNetwork, folder: Path) -> None:
 
 def test_older_policy_is_replaced_whole(network: LogitsNetwork, tmp_path: Path) -> None:
     target = tmp_path / "policy"
-    target.mkdir()
+    write_policy(network, target, spec=SPEC, trained={}, results={})
     (target / "stale").touch()
     write_policy(network, target, spec=SPEC, trained={}, results={})
     assert sorted(p.name for p in target.iterdir()) == ["orderer.onnx", "policy.json"]
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_folder_of_other_things_is_left_alone(network: LogitsNetwork, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(PolicyError, match="other things"):
+        write_policy(network, tmp_path, spec=SPEC, trained={}, results={})
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_failed_export_leaves_nothing(network: LogitsNetwork, tmp_path: Path) -> None:

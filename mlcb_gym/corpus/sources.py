@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from shutil import copyfile
 
-import tomllib
 from platformdirs import user_cache_path
 
 from mlcb_gym.errors import ProgramError

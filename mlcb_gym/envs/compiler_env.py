@@ -15,7 +15,7 @@ import numpy as np
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
+from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession
 from mlcb_gym.spec import TaskSpec, bind, table
 
@@ -25,7 +25,7 @@ Info = dict[str, Any]
 Step = tuple[Observation, float, bool, bool, Info]
 
 FAILURE_RETURN = -1.0
-MAX_REDRAWS = 100
+MAX_REDRAWS = 20
 
 
 @dataclass
@@ -140,20 +140,25 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         """The first half of ``reset``: tells the compiler to begin."""
-        self._given = resolve(options["program"])[0] if options and "program" in options else None
+        self._given = _only(options["program"]) if options and "program" in options else None
         self._begin(self._given or self._draw())
 
     def receive_reset(self) -> tuple[Observation, Info]:
         """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
-        for redraws_left in reversed(range(MAX_REDRAWS)):
+        redraws_left, restarts_left = MAX_REDRAWS, 1
+        while True:
             try:
                 return self._first_observation()
-            except (NoDecisions, CompilerError, SessionLost):
-                if self._given is not None or not redraws_left:
+            except (NoDecisions, CompilerError):
+                redraws_left -= 1
+                if self._given is not None or redraws_left < 0:
                     raise
-                self.timing.redrawn += 1
-                self._begin(self._draw())
-        raise AssertionError("unreachable")
+            except SessionLost:
+                restarts_left -= 1
+                if self._given is not None or restarts_left < 0:
+                    raise
+            self.timing.redrawn += 1
+            self._begin(self._draw())
 
     def step(self, action: np.int64 | int) -> Step:
         """Takes an action and waits for the compiler's next question."""
@@ -243,6 +248,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         except CompilerError as error:
             raise CompilerError(f"{self.program.name}: {error}") from error
         if message.kind == "episode_end":
+            self._leave_episode()
             raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
         self.timing.episodes += 1
         self._steps, self._return = 0, 0.0
@@ -293,3 +299,11 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     def _info(self) -> Info:
         return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics}
+
+
+def _only(uri: ProgramsLike) -> Program:
+    """The one program that ``reset`` was given."""
+    programs = resolve(uri)
+    if len(programs) != 1:
+        raise ProgramError(f"{uri}: {len(programs)} programs, expected one")
+    return programs[0]

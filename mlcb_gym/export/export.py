@@ -4,7 +4,6 @@
 import json
 import logging
 import os
-import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import MANIFEST
 from mlcb_gym.training.checkpoints import read_run
@@ -114,19 +114,22 @@ def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
     """A temporary folder beside ``folder`` that takes its place if the block succeeds, and goes if it does not."""
-    folder = folder.absolute()
+    folder = folder.resolve()
+    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    old = partial.with_suffix(".old")
-    try:
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as beside:
+        partial, old = Path(beside) / "new", Path(beside) / "old"
+        partial.mkdir()
         yield partial
-        partial.chmod(0o755)
         if folder.exists():
             os.rename(folder, old)
-        os.rename(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        try:
+            os.rename(partial, folder)
+        except OSError:
+            if old.exists():
+                os.rename(old, folder)
+            raise
 
 
 @contextmanager

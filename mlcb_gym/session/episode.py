@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One episode of a compiler: advice in, observations out, until it ends, fails, or is lost."""
 
-import contextlib
 import json
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost
@@ -24,7 +25,8 @@ class Episode:
     def __init__(self, host: _native.Host, spec: TaskSpec, request: EpisodeRequest) -> None:
         self._host = host
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
-        self._pid: int | None = None
+        self._child: int | None = None
+        self._unsent: CompilerError | SessionLost | None = None
 
     @classmethod
     def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest) -> "Episode":
@@ -38,34 +40,69 @@ class Episode:
             CompilerError: the compiler failed on what it was told to do, and said why.
             SessionLost: the compiler is gone, silent beyond its limit, or talks nonsense.
         """
-        try:
-            message = self._host.receive(self._turn_seconds)
-            if message.kind == "begin":
-                self._pid = json.loads(message.text or "{}")["pid"]
+        if self._unsent is not None:
+            raise self._unsent
+        with _translated():
+            try:
                 message = self._host.receive(self._turn_seconds)
-            return message
-        except _native.PeerError as error:
-            raise CompilerError(str(error)) from error
-        except _native.NativeError as error:
-            self._kill()
-            raise SessionLost(str(error)) from error
+                if message.kind == "begin":
+                    self._watch(json.loads(message.text or "{}")["pid"])
+                    message = self._host.receive(self._turn_seconds)
+            except _native.Timeout:
+                self._kill()
+                raise
+        if message.kind not in ("observation", "episode_end"):
+            raise self._left(message.kind)
+        return message
 
     def advise(self, advice: int | float) -> None:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
-        with contextlib.suppress(_native.PeerGone):
-            self._host.advise(advice)
+        try:
+            with _translated():
+                self._host.advise(advice)
+        except (CompilerError, SessionLost) as error:
+            self._unsent = error
 
     def fork(self) -> "Episode":
-        """A clone of the compiler at this very decision; its first message is the observation that this episode had last."""
-        return Episode.on_socket(self._host.fork(), self._spec, self._request)
+        """A clone of the compiler at this very decision; its first message is the observation that this episode had last.
+
+        Raises:
+            SessionLost: the compiler is gone.
+        """
+        with _translated():
+            return Episode.on_socket(self._host.fork(), self._spec, self._request)
 
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child."""
         self._host.close()
+        if self._child is not None:
+            os.close(self._child)
+            self._child = None
+
+    def _left(self, kind: str) -> CompilerError | SessionLost:
+        """What it means that the compiler said something else than a state."""
+        return SessionLost(f"the compiler said {kind!r} where an observation was due")
+
+    def _watch(self, pid: int) -> None:
+        """Keeps hold of the child: its number alone may be another process's by the time it is needed."""
+        if pid != os.getpid():  # a scripted compiler is a thread of ours
+            with suppress(ProcessLookupError):
+                self._child = os.pidfd_open(pid)
 
     def _kill(self) -> None:
         """Ends a child that no longer listens: a stopped process does not see its channel close."""
-        if self._pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+        if self._child is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._child, signal.SIGKILL)
         self.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of the channel as errors of the package."""
+    try:
+        yield
+    except _native.PeerError as error:
+        raise CompilerError(str(error)) from error
+    except _native.NativeError as error:
+        raise SessionLost(str(error)) from error

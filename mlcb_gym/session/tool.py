@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec, bind
@@ -31,68 +32,60 @@ class ToolSession:
 
     def __init__(self, *, keep: Path | None = None) -> None:
         self._keep = keep
-        self._running: list[ToolEpisode] = []
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         """Binds the task; whether the compiler takes every parameter, an episode's beginning says."""
         return bind(task, parameters)
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        """Starts `opt` on the program."""
-        episode = ToolEpisode(spec, request, self._keep)
-        self._running.append(episode)
-        return episode
+        """Starts `opt` on the program.
+
+        Raises:
+            TaskError: the request asks for what a stock tool does not know.
+        """
+        if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits, verify=request.verify):
+            raise TaskError("a stock opt takes neither barred actions nor a target: use the worker")
+        return ToolEpisode(spec, request, self._keep)
 
     def close(self) -> None:
-        """Ends every `opt` that still runs."""
-        for episode in self._running:
-            episode.close()
-        self._running.clear()
+        """Nothing is left: every `opt` ends with its episode."""
 
 
 class ToolEpisode(Episode):
     """One run of `opt`."""
 
     def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="mlcb-"))
         self._keep = keep
-        base = self._folder / "channel"
-        for end in (".in", ".out"):
-            os.mkfifo(f"{base}{end}")
-        host = _native.Host.fifo(str(base))
-        self._errors = (self._folder / "stderr").open("w+")
-        plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner=pipe:{base}"]
-        self._process = subprocess.Popen(
-            [toolchain.tool("opt"), *plugin, request.program, "-o", self._folder / "out.bc"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            env=toolchain.environment(),
-        )
-        super().__init__(host, spec, request)
-        try:
-            self._connect()
-            host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, measure=request.measure)
-        except _native.NativeError as error:
-            message = self._failure() or str(error)
-            self.close()
-            raise CompilerError(message) from error
+        with ExitStack() as started:
+            self._folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="mlcb-")))
+            base = self._folder / "channel"
+            for end in (".in", ".out"):
+                os.mkfifo(f"{base}{end}")
+            host = started.enter_context(_native.Host.fifo(str(base)))
+            self._errors = started.enter_context((self._folder / "stderr").open("w+"))
+            self._process = started.enter_context(_running(_command(spec, request, base, self._folder / "out.bc"), self._errors))
+            super().__init__(host, spec, request)
+            try:
+                self._connect()
+                host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, measure=request.measure)
+            except _native.NativeError as error:
+                raise CompilerError(self._failure() or str(error)) from error
+            self._resources = started.pop_all()
 
     def receive(self) -> _native.Message:
         message = super().receive()
-        if message.kind == "bye":
-            self._process.wait(STOP_SECONDS)
-            raise CompilerError(self._failure() or "opt left without a word")
         if message.kind == "episode_end":
             self._finish()
         return message
 
     def close(self) -> None:
         super().close()
-        self._process.kill()
-        self._process.wait()
-        self._errors.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._resources.close()
+
+    def _left(self, kind: str) -> CompilerError | SessionLost:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        return CompilerError(self._failure() or f"opt said {kind!r} where an observation was due")
 
     def _connect(self) -> None:
         """Waits until `opt` opens the channel, as long as it lives."""
@@ -121,3 +114,20 @@ class ToolEpisode(Episode):
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
         return next((line for line in lines if "error" in line), lines[0] if lines else None)
+
+
+def _command(spec: TaskSpec, request: EpisodeRequest, base: Path, output: Path) -> list[str | Path]:
+    plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner=pipe:{base}"]
+    return [toolchain.tool("opt"), *plugin, request.program, "-o", output]
+
+
+@contextmanager
+def _running(command: list[str | Path], errors: IO[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """The process, killed at the end if it has not ended by then."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=null, stdout=null, stderr=errors, env=toolchain.environment())
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

@@ -42,18 +42,14 @@ class WorkerSession:
         return spec
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        """Forks a child for the program; its first observation, or its error, comes through the episode."""
-        self._ensure_running()
-        assert self._control is not None
-        payload = asdict(request) | {"digest": spec.digest, "program": str(request.program)}
-        ours, theirs = socket.socketpair()
+        """Forks a child for the program; its first observation, or its error, comes through the episode.
+
+        A worker that died since the last episode is started anew, once.
+        """
         try:
-            self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
-        except _native.NativeError as error:
-            ours.close()
-            self.close()
-            raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request)
+            return self._begin(spec, request)
+        except SessionLost:
+            return self._begin(spec, request)
 
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
@@ -67,6 +63,19 @@ class WorkerSession:
                 self._process.kill()
                 self._process.wait()
             self._process = None
+
+    def _begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        self._ensure_running()
+        assert self._control is not None
+        payload = asdict(request) | {"digest": spec.digest, "program": str(request.program)}
+        ours, theirs = socket.socketpair()
+        try:
+            self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
+        except _native.NativeError as error:
+            ours.close()
+            self.close()
+            raise SessionLost(f"mlcb-worker: {error}") from error
+        return Episode.on_socket(ours.detach(), spec, request)
 
     def _ensure_running(self) -> None:
         if self.pid is not None and self._control is not None and self._control.fileno() >= 0:

@@ -3,6 +3,7 @@
 #include "protocol/Observation.h"
 #include "python/Arrays.h"
 #include "python/Bindings.h"
+#include "spec/Digest.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -85,6 +86,9 @@ void bindSpec(nb::module_ &Module) {
       "describe_mismatch",
       [](const std::string &Compiler, const std::string &Expected) { return describeMismatch(Compiler, Expected); },
       "compiler"_a, "expected"_a, "One sentence: the first difference between two bound specs, given as JSON.");
+  Module.def(
+      "digest", [](nb::bytes Data) { return hexDigest({Data.c_str(), Data.size()}); }, "data"_a,
+      "XXH3-128 of some bytes as 32 hex digits: what names a vocabulary by its contents.");
   Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
              "The payload of an observation.");
   Module.def("decode", &decode, "serializer"_a, "spec"_a, "agent"_a, "payload"_a, "metrics"_a = std::vector<std::string>(),

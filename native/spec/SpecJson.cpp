@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "spec/SpecJson.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "spec/Digest.h"
 
 namespace mlcb {
 namespace {
@@ -86,16 +85,7 @@ std::string typeAndShape(const Json &Tensor) {
   return Text + "]";
 }
 
-std::string digestOf(const BoundSpec &Spec) {
-  static constexpr char Hex[] = "0123456789abcdef";
-  const std::string Text = dumpJson(describe(Spec, Docs::No));
-  XXH128_canonical_t Bytes;
-  XXH128_canonicalFromHash(&Bytes, XXH3_128bits(Text.data(), Text.size()));
-  std::string Result;
-  for (unsigned char Byte : Bytes.digest)
-    Result += {Hex[Byte >> 4], Hex[Byte & 15]};
-  return Result;
-}
+std::string digestOf(const BoundSpec &Spec) { return hexDigest(dumpJson(describe(Spec, Docs::No))); }
 
 std::string BoundSpec::toJson() const {
   Json Result = describe(*this, Docs::Yes);

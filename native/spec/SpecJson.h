@@ -10,7 +10,7 @@ namespace mlcb {
 /// `{"float32[300]"}`-like text of a tensor in the JSON of a bound spec; a varying dimension is "<=600".
 std::string typeAndShape(const Json &Tensor);
 
-/// 32 hex digits: XXH3-128 over everything but the documentation and the digest itself.
+/// hexDigest() of everything but the documentation and the digest itself.
 std::string digestOf(const BoundSpec &Spec);
 
 } // namespace mlcb

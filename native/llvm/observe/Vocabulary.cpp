@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/observe/Vocabulary.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "spec/Digest.h"
+
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/xxhash.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -33,11 +33,6 @@ constexpr unsigned NumOpcodes = ir2vec::Vocabulary::MaxOpcodes;
 constexpr unsigned NumTypes = ir2vec::Vocabulary::MaxCanonicalTypeIDs;
 const Section Sections[] = {
     {"Opcodes", NumOpcodes, 1.0}, {"Types", NumOpcodes + NumTypes, 0.5}, {"Arguments", NumEntities, 0.2}};
-
-std::string hexDigest(StringRef Bytes) {
-  XXH128_hash_t Hash = xxh3_128bits(arrayRefFromStringRef(Bytes));
-  return utohexstr(Hash.high64, /*LowerCase=*/true, 16) + utohexstr(Hash.low64, /*LowerCase=*/true, 16);
-}
 
 /// The vocabulary that ships with the shared object or program at a path.
 std::string beside(StringRef Path) {

@@ -26,7 +26,7 @@ public:
 
   unsigned dimension() const { return Dimension; }
 
-  /// XXH3-128 of the file, 32 hex digits.
+  /// hexDigest() of the file.
   llvm::StringRef digest() const { return Digest; }
 
   llvm::ArrayRef<float> operator[](Entity E) const {

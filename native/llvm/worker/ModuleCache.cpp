@@ -10,7 +10,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 
@@ -26,11 +25,6 @@ Unexpected broken(StringRef Path, const Twine &Why) {
 std::string identityOf(const sys::fs::file_status &Status) {
   return join_items('/', utostr(Status.getUniqueID().getDevice()), utostr(Status.getUniqueID().getFile()),
                     utostr(Status.getSize()), itostr(Status.getLastModificationTime().time_since_epoch().count()));
-}
-
-std::string digestOf(StringRef Bytes) {
-  XXH128_hash_t Hash = xxh3_128bits(arrayRefFromStringRef(Bytes));
-  return utohexstr(Hash.high64, true, 16) + utohexstr(Hash.low64, true, 16);
 }
 
 struct Silent final : DiagnosticHandler {
@@ -87,7 +81,7 @@ Expected<const Program *> ModuleCache::load(StringRef Path) {
     return Unexpected(Parsed.error());
   Parsed->Path = Path.str();
   Parsed->Identity = std::move(Identity);
-  Parsed->Digest = digestOf((*Bytes)->getBuffer());
+  Parsed->Digest = hexDigest((*Bytes)->getBuffer());
   Programs.push_front(std::move(*Parsed));
   evict();
   return &Programs.front();
