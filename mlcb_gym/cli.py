@@ -152,12 +152,9 @@ def baselines(
     actions: Annotated[str, typer.Option(help="the list that was searched")] = "default",
 ) -> None:
     """Find the best fixed sequence, and a coreset of sequences, that `mlcb evaluate` compares with."""
-    from mlcb_gym.corpus.programs import resolve
-    from mlcb_gym.envs.posetrl import read_actions
     from mlcb_gym.training.baselines import find_baselines
 
-    store = output.with_suffix(".jsonl")
-    find_baselines(decisions, read_actions(actions), resolve(programs), store).write(output)
+    find_baselines(decisions, programs, actions=actions).write(output)
 
 
 @app.command()

@@ -26,6 +26,10 @@ class SessionLost(MlcbError):
     """The machine failed, not the policy: the compiler was killed, its connection closed, or a deadline passed."""
 
 
+class TrainingError(MlcbError):
+    """A training run cannot begin or go on: its folder holds another run or none, or the weights given are of another network."""
+
+
 class ToolchainError(MlcbError):
     """A part of the tool chain (LLVM 22, the plugin, ONNX Runtime) is missing; the message says what to install."""
 

@@ -36,8 +36,9 @@ def worker() -> Path:
 
 
 def vocabulary() -> Path:
-    """The IR2Vec vocabulary that ships."""
-    return Path(str(files("mlcb_gym").joinpath("data/ir2vec-300d.json")))
+    """The IR2Vec vocabulary: the file in ``MLCB_VOCABULARY``, or the one that ships."""
+    chosen = os.environ.get("MLCB_VOCABULARY")
+    return Path(chosen) if chosen else Path(str(files("mlcb_gym").joinpath("data/ir2vec-300d.json")))
 
 
 def environment() -> dict[str, str]:

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rollouts, searches, coresets, and what is cloned from them, on a task whose optimum is known."""
 
+import copy
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.training.coreset import Matrix, candidates, evaluate_sequences, write_actions
 from mlcb_gym.training.environment import Shaping
 from mlcb_gym.training.imitation import Cloning, clone, demonstrate
+from mlcb_gym.training.lookahead import Lookahead, look_into_all, read_decisions
 from mlcb_gym.training.policy import evaluate
 from mlcb_gym.training.rollouts import play, replay
 from mlcb_gym.training.search import Search, run_search
 from mlcb_gym.training.selector import Selection, chosen_geomean, first_observations, fit, stacked
 from mlcb_gym.training.statistics import geomean
-from mlcb_gym.training.traces import Trace, best_by_program, read_traces
+from mlcb_gym.training.traces import FAILED_RATIO, Trace, best_by_program, read_traces
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 STOP = ACTIONS.index("stop")
@@ -109,3 +114,75 @@ def test_cloned_policy_does_what_was_searched(envs: list[ToyEnv], tmp_path: Path
 def test_candidates_are_the_best_first_without_stop() -> None:
     found = {"p": [trace(150.0, 90.0, 90.0, actions=(1, STOP))], "q": [trace(150.0, 80.0, actions=(2,))]}
     assert candidates(found, stop=STOP) == [(2,), (1,)]
+
+
+@dataclass(frozen=True)
+class ToyProgram:
+    name: str
+    digest: str
+
+
+class ForkingToy(ToyEnv):
+    """The toy with what a look-ahead needs. ``open`` has the clones not closed yet; a fork beyond ``forks`` fails."""
+
+    num_actions = len(ACTIONS)
+
+    def __init__(self, forks: int = 10_000) -> None:
+        super().__init__()
+        self.open: set[int] = set()
+        self.made, self.forks = [0], forks
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        if options["program"].name == "broken":
+            raise CompilerError("broken: no such luck")
+        return super().reset(options={"program": options["program"].name})
+
+    def fork(self) -> "ForkingToy":
+        if self.made[0] == self.forks:
+            raise SessionLost("the fork bomb squad came")
+        clone = copy.copy(self)
+        clone._taken = list(self._taken)
+        self.made[0] += 1
+        self.open.add(id(clone))
+        return clone
+
+    def close(self) -> None:
+        self.open.discard(id(self))
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        return self._info()
+
+    @property
+    def observation(self) -> Any:
+        return self._observation()
+
+
+def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
+    env = ForkingToy()
+    (found,) = look_into_all(env, [ToyProgram("toy:1", "0" * 64)], Lookahead(final=(STOP,)), tmp_path)  # type: ignore[arg-type,list-item]
+    assert found.error is None
+    assert found.decisions[0].best == pytest.approx(OPTIMUM)
+    assert [d.taken for d in read_decisions(tmp_path)["0" * 64]] == [d.taken for d in found.decisions]
+    assert not env.open
+
+
+def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> None:
+    programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
+    found = list(look_into_all(ForkingToy(), programs, Lookahead(final=(STOP,)), tmp_path))  # type: ignore[arg-type]
+    assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
+
+
+@pytest.mark.parametrize("forks", [3, 7])
+def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: int) -> None:
+    env = ForkingToy(forks)
+    (found,) = look_into_all(env, [ToyProgram("toy:1", "0" * 64)], Lookahead(final=(STOP,)), tmp_path)  # type: ignore[arg-type,list-item]
+    assert found.error == "the fork bomb squad came"
+    assert env.made == [forks]
+    assert not env.open
+
+
+def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:
+    assert Trace("p", (0,), (150.0, 90.0), 100.0, "crash").scored == 1.5
+    assert Trace("p", (0,), (), 100.0, "crash").scored == FAILED_RATIO
+    assert Trace("p", (0,), (150.0, 90.0), 100.0).scored == 0.9

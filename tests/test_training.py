@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import ray
+import torch
 from rich.console import Console
 
-from mlcb_gym.training.checkpoints import read_run
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.run import RECIPES, recipe
 from mlcb_gym.training.train import Budget, train
@@ -31,7 +33,7 @@ def ray_ends() -> Iterator[None]:
     ray.shutdown()
 
 
-def run(output: Path, *, algorithm: str = "ppo", iterations: int = 2, resume: bool = False, **changes: Any) -> Path:
+def run(output: Path, *, algorithm: str = "ppo", iterations: int = 2, resume: bool = False, weights: Any = None, **changes: Any) -> Path:
     return train(
         Environment("KnownOptimum-v0", {"programs": TRAIN}),
         recipe=recipe(algorithm, SMALL[algorithm] | changes),
@@ -39,6 +41,7 @@ def run(output: Path, *, algorithm: str = "ppo", iterations: int = 2, resume: bo
         output=output,
         budget=Budget(iterations=iterations, validate_every=1),
         resume=resume,
+        weights=weights,
         console=Console(file=io.StringIO()),
     )
 
@@ -58,6 +61,45 @@ def test_resumed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert after["iteration"] == 3
     assert after["steps"] > before["steps"]
     assert after["curve"][: len(before["curve"])] == before["curve"]
+
+
+def test_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, iterations=1)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(TrainingError, match="holds a run already"):
+        run(tmp_path, iterations=1)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_resuming_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="no run to resume"):
+        run(tmp_path / "none", resume=True)
+    assert not (tmp_path / "none").exists()
+
+
+class Saved:
+    """What ``Checkpoints`` needs of an algorithm. It fails if the folder that ``last`` points at is gone when it saves."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+
+    def save_to_path(self, path: str) -> None:
+        assert not (self.output / "last").is_symlink() or read_run(self.output / "last")
+        Path(path).mkdir(parents=True)
+
+
+def test_checkpoint_of_the_same_iteration_does_not_remove_the_one_that_last_names(tmp_path: Path) -> None:
+    checkpoints, algorithm = Checkpoints(tmp_path), Saved(tmp_path)
+    saved = [checkpoints.save(algorithm, {"progress": {"iteration": 3}}, best=best) for best in (True, False, False)]  # type: ignore[arg-type]
+    assert len(set(saved)) == 3
+    assert (checkpoints.path("best"), checkpoints.path("last")) == (saved[0], saved[2])
+    assert {folder.resolve() for folder in checkpoints.folder.iterdir()} == {saved[0], saved[2]}
+
+
+def test_weights_of_another_algorithm_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"weights do not fit dqn: .* encoder\..* got network\."):
+        run(tmp_path, algorithm="dqn", weights={"network.head.0.weight": torch.zeros(1)})
+    assert not (tmp_path / "last").exists()
 
 
 def test_only_last_and_best_are_kept(tmp_path: Path) -> None:

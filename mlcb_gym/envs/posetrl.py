@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from mlcb_gym import _native, toolchain
 from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
@@ -169,6 +170,7 @@ class PosetRLEnv(CompilerEnv):
         parameters = {
             "actions": read_actions(actions),
             "observation": observation,
+            "vocabulary": _native.digest(toolchain.vocabulary().read_bytes()),
             "start": start,
             "max_steps": max_steps,
             "unique": unique,

@@ -5,19 +5,23 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.corpus.programs import ProgramsLike, resolve
+from mlcb_gym.envs.posetrl import Actions, PosetRLEnv, read_actions
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.coreset import evaluate_sequences
 from mlcb_gym.training.lookahead import Decision, read_decisions
+from mlcb_gym.training.rollouts import PARALLEL
 
-PIPELINES = {"-Oz + iroutliner": "default<Oz> ; iroutliner", "-Os": "default<Os>", "-O2": "default<O2>"}
-"""Fixed sequences that anybody would try."""
-
-PARALLEL = 4
+PIPELINES = {
+    "-Oz + iroutliner": "default<Oz> ; iroutliner",
+    "default<Os>, minsize kept": "default<Os>",
+    "default<O2>, minsize kept": "default<O2>",
+}
+"""Fixed sequences that anybody would try. They are no -Os and no -O2: every function carries ``minsize``, as for -Oz, and keeps it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Baselines:
         return cls(saved["best_fixed"], tuple(saved["coreset"]))
 
     def write(self, path: Path) -> None:
+        """Writes what ``shipped`` reads, as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
@@ -53,12 +58,22 @@ def best_sequence(decisions: Sequence[Decision]) -> tuple[int, ...]:
     return taken
 
 
-def find_baselines(
-    decisions: Path, actions: Sequence[str], programs: Sequence[Program], store: Path, *, count: int = 60, coreset: int = 25
-) -> Baselines:
-    """Tries the candidates on every program; results are kept in ``store``, so that a second call goes on."""
-    texts = candidates(read_decisions(decisions), actions, count)
+def find_baselines(decisions: Path, programs: ProgramsLike, *, actions: Actions = "default", count: int = 60, coreset: int = 25) -> Baselines:
+    """Tries the candidates on every program. The result is returned, not written: see ``Baselines.write``.
+
+    Every ratio is written, as it comes, to ``decisions/baselines/<digest of the candidates>.jsonl``, so that a second call goes on.
+
+    Args:
+        decisions: the folder that ``look_into_all`` wrote (``mlcb search``), on the training programs.
+        programs: what the candidates are tried on: the training programs, never those of an evaluation.
+        actions: those that the decisions are of.
+        count: how many candidates are tried, from the front.
+        coreset: how many of them are kept.
+    """
+    texts = candidates(read_decisions(decisions), read_actions(actions), count)
+    store = decisions / "baselines" / f"{sha256(json.dumps(texts).encode()).hexdigest()[:16]}.jsonl"
+    chosen = resolve(programs)
     with closing(WorkerSession()) as session:
-        envs = [PosetRLEnv(programs=programs, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)]
-        matrix = evaluate_sequences(envs, programs, [(i,) for i in range(len(texts))], store)
+        envs = [PosetRLEnv(programs=chosen, actions=[*texts, "stop"], max_steps=1, dense=False, session=session) for _ in range(PARALLEL)]
+        matrix = evaluate_sequences(envs, chosen, [(i,) for i in range(len(texts))], store)
     return Baselines(texts[matrix.best_fixed()], tuple(texts[i] for i in matrix.coreset(coreset)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints of a run, whole at every moment: a new one is complete before a name points at it or an old one goes."""
 
+import itertools
 import json
 import os
 import shutil
@@ -24,20 +25,18 @@ class Checkpoints:
     def __init__(self, output: Path) -> None:
         self.output = output.absolute()
         self.folder = self.output / "checkpoints"
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, algorithm: Algorithm, run: Mapping[str, Any], *, best: bool) -> Path:
         """Writes a checkpoint and points ``last``, and ``best`` where it is that, at it."""
-        number = f"{run['progress']['iteration']:06d}"
-        final, partial = self.folder / number, self.folder / f"{number}.partial"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        final = self._free(f"{run['progress']['iteration']:06d}")
+        partial = self.folder / f"{final.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         algorithm.save_to_path(str(partial / ALGORITHM))
         (partial / RUN).write_text(json.dumps(run, indent=1))
-        if final.exists():
-            shutil.rmtree(final)
         partial.rename(final)
         for name in ("last", "best") if best else ("last",):
-            self._point(name, number)
+            self._point(name, final.name)
         self._prune()
         return final
 
@@ -45,6 +44,11 @@ class Checkpoints:
         """The checkpoint of that name, if there is one."""
         link = self.output / name
         return link.resolve() if link.exists() else None
+
+    def _free(self, number: str) -> Path:
+        """A folder that is not there yet: a resumed run may come to the same iteration again, and ``last`` points at the first."""
+        again = (f"{number}-{count}" for count in itertools.count(2))
+        return next(folder for name in (number, *again) if not (folder := self.folder / name).exists())
 
     def _point(self, name: str, number: str) -> None:
         link, fresh = self.output / name, self.output / f"{name}.partial"

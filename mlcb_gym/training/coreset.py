@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.training.rollouts import Script, SplitEnv, play, replay
+from mlcb_gym.training.rollouts import Script, SplitEnv, name_of, play, replay
 from mlcb_gym.training.traces import Trace
 
 Actions = tuple[int, ...]
@@ -17,7 +17,7 @@ Actions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Matrix:
-    """``ratios[p, s]``: final size to that of -Oz of program p after sequence s. An episode that failed counts as unoptimised, or 2."""
+    """``ratios[p, s]``: final size to that of -Oz of program p after sequence s. Of an episode that failed see ``Trace.scored``."""
 
     programs: tuple[str, ...]
     sequences: tuple[Actions, ...]
@@ -51,12 +51,12 @@ class Matrix:
 def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
     """Runs every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
     known = _read(store)
-    names = [str(getattr(program, "name", program)) for program in programs]
+    names = [name_of(program) for program in programs]
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
     with store.open("a", buffering=1) as lines:
         for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
-            ratio = _ratio(trace)
+            ratio = trace.scored
             known[trace.program, sequence] = ratio
             lines.write(json.dumps({"program": trace.program, "sequence": sequence, "ratio": ratio}) + "\n")
     ratios = np.array([[known[name, tuple(s)] for s in sequences] for name in names])
@@ -84,12 +84,6 @@ def write_actions(path: Path, sequences: Sequence[Actions], texts: Sequence[str]
 def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]]:
     trace = yield from replay(program, sequence)
     return tuple(sequence), trace
-
-
-def _ratio(trace: Trace) -> float:
-    if trace.error is None:
-        return trace.ratio
-    return trace.sizes[0] / trace.size_oz if trace.sizes else 2.0
 
 
 def _read(store: Path) -> dict[tuple[str, Actions], float]:

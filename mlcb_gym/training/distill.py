@@ -19,13 +19,14 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK, NetworkConfig
 from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.lookahead import Decision, read_decisions
+from mlcb_gym.training.minimise import Fitting, minimise
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distillation:
-    """How to fit.
+class Distillation(Fitting):
+    """How to fit to known outcomes.
 
     Args:
         unit: the log gain that counts as 1 in the loss.
@@ -33,14 +34,10 @@ class Distillation:
         entropy: keeps the policy from deciding on noise.
     """
 
-    epochs: int = 60
-    batch: int = 256
-    lr: float = 1e-3
     weight_decay: float = 0.05
     unit: float = 0.02
     limit: float = 0.1
     entropy: float = 0.03
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -104,17 +101,7 @@ def distill(
         inference_only=False,
     )
     module.network.features.standardise(outcomes.observations)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
-    steps = distillation.epochs * -(-len(outcomes.gains) // distillation.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, distillation.lr, total_steps=steps)
-    module.train()
-    for _ in range(distillation.epochs):
-        for rows in torch.randperm(len(outcomes.gains)).split(distillation.batch):
-            optimizer.zero_grad()
-            _loss(module, outcomes, rows, shaping, distillation).backward()
-            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
+    minimise(module, lambda rows: _loss(module, outcomes, rows, shaping, distillation), len(outcomes.gains), distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 

@@ -17,9 +17,9 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.baselines import PARALLEL, PIPELINES, Baselines
+from mlcb_gym.training.baselines import PIPELINES, Baselines
 from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import Script, episode, play, replay
+from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play, replay
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
 
@@ -31,7 +31,7 @@ class Evaluation:
     Args:
         size: bytes of all allocated sections that are not BSS.
         text: bytes of the executable ones.
-        failures: what the compiler said where it failed; such a program counts as unoptimised.
+        failures: what the compiler said where it failed; such a program counts with ``FAILED_RATIO``, for its end alone would be measured.
     """
 
     policy: str
@@ -43,12 +43,12 @@ class Evaluation:
     def add(self, method: str, traces: Sequence[Trace]) -> None:
         """One trace per program, in the order of ``programs``."""
         self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
-        self.size[method] = [_ratio(t) for t in traces]
+        self.size[method] = [t.scored for t in traces]
         self.text[method] = [_text_ratio(t) for t in traces]
 
     def add_best(self, method: str, tried: Sequence[Sequence[Trace]]) -> None:
         """The smallest of several traces per program."""
-        self.add(method, [min(traces, key=_ratio) for traces in tried])
+        self.add(method, [min(traces, key=lambda t: t.scored) for traces in tried])
 
     def add_guarded(self, method: str, guarded: str) -> None:
         """``method`` where it is smaller than -Oz, else -Oz."""
@@ -135,14 +135,8 @@ def _play(envs: Sequence[CompilerEnv], programs: Sequence[Program], script: Call
     return [by_name[program.name] for program in programs]
 
 
-def _ratio(trace: Trace) -> float:
-    if trace.error is None:
-        return trace.ratio
-    return trace.sizes[0] / trace.size_oz if trace.sizes else 2.0
-
-
 def _text_ratio(trace: Trace) -> float:
-    return trace.text / trace.text_oz if trace.error is None and trace.text and trace.text_oz else _ratio(trace)
+    return trace.text / trace.text_oz if trace.error is None and trace.text and trace.text_oz else trace.scored
 
 
 def plot(evaluation: Evaluation, path: Path) -> None:

@@ -14,8 +14,9 @@ from torch.nn import functional
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK, NetworkConfig
 from mlcb_gym.training.environment import Shaping
+from mlcb_gym.training.minimise import Fitting, minimise
 from mlcb_gym.training.policy import batch
-from mlcb_gym.training.rollouts import Observation, Script, SplitEnv, episode, play
+from mlcb_gym.training.rollouts import Observation, Script, SplitEnv, episode, name_of, play
 from mlcb_gym.training.traces import Trace
 
 
@@ -30,7 +31,7 @@ class Demonstrations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cloning:
+class Cloning(Fitting):
     """How to clone.
 
     Args:
@@ -39,14 +40,9 @@ class Cloning:
         smoothing: of the labels, over the allowed actions alone.
     """
 
-    epochs: int = 60
-    batch: int = 256
-    lr: float = 1e-3
-    weight_decay: float = 1e-2
     temperature: float = 0.005
     floor: float = 0.01
     smoothing: float = 0.05
-    seed: int = 1
 
 
 def demonstrate(
@@ -59,7 +55,7 @@ def demonstrate(
         best: see ``traces.best_by_program``.
         stop: the action that ends an episode: taken where the episode was smallest.
     """
-    by_name = {str(getattr(program, "name", program)): program for program in programs}
+    by_name = {name_of(program): program for program in programs}
     jobs = [(by_name[name], trace, traces[0]) for name, traces in best.items() if name in by_name for trace in traces]
     played = list(play(envs, (_demonstration(program, trace, top, stop) for program, trace, top in jobs)))
     observations = [o for demo in played for o in demo.observations]
@@ -89,17 +85,7 @@ def clone(
         inference_only=False,
     )
     module.network.features.standardise(demonstrations.observations)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=cloning.lr, weight_decay=cloning.weight_decay)
-    batches = -(-len(demonstrations.actions) // cloning.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, cloning.lr, total_steps=cloning.epochs * batches)
-    module.train()
-    for _ in range(cloning.epochs):
-        for rows in torch.randperm(len(demonstrations.actions)).split(cloning.batch):
-            optimizer.zero_grad()
-            _loss(module, demonstrations, rows, shaping, cloning).backward()
-            torch.nn.utils.clip_grad_norm_(module.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
+    minimise(module, lambda rows: _loss(module, demonstrations, rows, shaping, cloning), len(demonstrations.actions), cloning)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 

@@ -15,11 +15,9 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import MlcbError
+from mlcb_gym.training.rollouts import PARALLEL
 
 Actions = tuple[int, ...]
-
-PARALLEL = 4
-"""Compilers at work at once."""
 
 
 @dataclass
@@ -44,6 +42,15 @@ class Decision:
         return float(min(self.ratio, self.outcomes.min()))
 
 
+@dataclass(frozen=True)
+class Found:
+    """What looking into one program came to: decisions, or why there are none."""
+
+    program: str
+    decisions: list[Decision]
+    error: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lookahead:
     """How far to look.
@@ -66,34 +73,36 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
     env.reset(options={"program": program})
     decisions: dict[Actions, Decision] = {}
     frontier: list[tuple[Actions, CompilerEnv]] = [((), env)]
-    for width in (*lookahead.widths, 0):
-        with ExitStack() as left:
+    with ExitStack() as made:
+        for width in (*lookahead.widths, 0):
             reached: dict[float, tuple[Actions, CompilerEnv]] = {}
             for taken, state in frontier:
-                left.enter_context(closing(state) if taken else ExitStack())
-                decisions[taken], clones = _try_all(state, taken)
+                decisions[taken], clones = _try_all(state, taken, made)
+                if taken:
+                    state.close()
                 for action, clone in clones.items():
                     ratio = decisions[taken].outcomes[action]
                     if action in lookahead.final or ratio in reached:
-                        left.enter_context(closing(clone))
+                        clone.close()
                     else:
                         reached[ratio] = (*taken, action), clone
             frontier = _promising(list(reached[ratio] for ratio in sorted(reached)), width, lookahead.strays, rng)
             kept = {taken for taken, _ in frontier}
             for taken, clone in reached.values():
-                left.enter_context(ExitStack() if taken in kept else closing(clone))
+                if taken not in kept:
+                    clone.close()
     _back_up(decisions)
     return list(decisions.values())
 
 
-def _try_all(env: CompilerEnv, taken: Actions) -> tuple[Decision, dict[int, CompilerEnv]]:
-    """Forks the compiler once for every allowed action; some of the clones work at once."""
+def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
+    """Forks the compiler once for every allowed action; some of the clones work at once. ``made`` closes those that nobody else does."""
     ratio = env.measured["size"] / env.measured["size_oz"]
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
     allowed = np.flatnonzero(env.observation["action_mask"])
     for group in np.array_split(allowed, -(-len(allowed) // PARALLEL)):
-        working = {int(action): env.fork() for action in group}
+        working = {int(action): made.enter_context(closing(env.fork())) for action in group}
         for action, clone in working.items():
             clone.send(action)
         for action, clone in working.items():
@@ -119,8 +128,8 @@ def _back_up(decisions: dict[Actions, Decision]) -> None:
             decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
 
 
-def look_into_all(env: CompilerEnv, programs: Sequence[Program], lookahead: Lookahead, folder: Path) -> Iterator[list[Decision]]:
-    """Looks into one program after another, into one file each; those found there are not looked into again."""
+def look_into_all(env: CompilerEnv, programs: Sequence[Program], lookahead: Lookahead, folder: Path) -> Iterator[Found]:
+    """Looks into one program after another, into one file each; those found there are not looked into again. A failure is yielded too."""
     folder.mkdir(parents=True, exist_ok=True)
     for program in programs:
         file = folder / f"{program.digest}.npz"
@@ -128,10 +137,11 @@ def look_into_all(env: CompilerEnv, programs: Sequence[Program], lookahead: Look
             continue
         try:
             decisions = look(env, program, lookahead)
-        except MlcbError:
+        except MlcbError as error:
+            yield Found(program.name, [], str(error))
             continue
         _write(file, decisions)
-        yield decisions
+        yield Found(program.name, decisions)
 
 
 def read_decisions(folder: Path) -> dict[str, list[Decision]]:

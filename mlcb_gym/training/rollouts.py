@@ -18,6 +18,10 @@ from mlcb_gym.training.traces import Trace
 Observation = dict[str, np.ndarray]
 
 
+PARALLEL = 4
+"""Compilers at work at once, where nobody says otherwise."""
+
+
 class SplitEnv(Protocol):
     """An environment whose ``reset`` and ``step`` have two halves."""
 
@@ -49,9 +53,14 @@ Choose = Callable[[Observation], int | None]
 """From an observation to an action; None leaves the episode where it is."""
 
 
+def name_of(program: Any) -> str:
+    """The name of a program, whether given as a ``Program`` or as its name."""
+    return str(getattr(program, "name", program))
+
+
 def episode(program: Any, choose: Choose) -> Script[Trace]:
     """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed."""
-    name = str(getattr(program, "name", program))
+    name = name_of(program)
     try:
         answer = yield Reset(program)
     except MlcbError as error:

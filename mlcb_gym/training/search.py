@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import Script, SplitEnv, episode, play, replay
+from mlcb_gym.training.rollouts import Script, SplitEnv, episode, name_of, play, replay
 from mlcb_gym.training.traces import Trace, best_by_program, read_traces
 
 Actions = tuple[int, ...]
@@ -56,14 +56,14 @@ def run_search(envs: Sequence[SplitEnv], programs: Sequence[Any], search: Search
             known.setdefault(trace.program, []).append(trace)
             lines.write(trace.to_json() + "\n")
 
-        for _ in play(envs, (_search_one(p, list(known.get(_name(p), [])), search, record) for p in programs)):
+        for _ in play(envs, (_search_one(p, list(known.get(name_of(p), [])), search, record) for p in programs)):
             pass
     return best_by_program((trace for traces in known.values() for trace in traces), search.pool)
 
 
 def _search_one(program: Any, done: list[Trace], search: Search, record: Record) -> Script[None]:
     """The search on one program: what to try next depends on what was found."""
-    rng = np.random.default_rng([search.seed, crc32(_name(program).encode()), len(done)])
+    rng = np.random.default_rng([search.seed, crc32(name_of(program).encode()), len(done)])
     while len(done) < search.episodes:
         if len(done) < len(search.first):
             trace = yield from replay(program, search.first[len(done)])
@@ -111,7 +111,3 @@ def _mutate(sequence: list[int], pool: Sequence[Actions], search: Search, rng: n
     else:
         other = pool[int(rng.integers(len(pool)))]
         sequence[at:] = [a for a in other[int(rng.integers(len(other) + 1)) :] if a != search.stop]
-
-
-def _name(program: Any) -> str:
-    return str(getattr(program, "name", program))

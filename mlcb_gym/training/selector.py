@@ -5,6 +5,7 @@ All outcomes are known beforehand (a ``coreset.Matrix``), so nothing has to be e
 differentiable loss.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,22 +16,22 @@ from gymnasium import spaces
 from torch import Tensor
 
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.training.minimise import Fitting, minimise
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.rollouts import Observation, Script, SplitEnv, episode, play
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class Selection(Fitting):
     """How to fit. ``unit``: the log gain that counts as 1 in the loss; ``entropy`` keeps the policy from deciding on noise."""
 
     epochs: int = 300
-    lr: float = 1e-3
-    weight_decay: float = 0.1
     batch: int = 64
+    weight_decay: float = 0.1
+    clip: float = math.inf
     unit: float = 0.02
     entropy: float = 0.05
     limit: float = 0.1
-    seed: int = 1
 
 
 def first_observations(envs: Sequence[SplitEnv], programs: Sequence[Any]) -> dict[str, Observation]:
@@ -57,18 +58,13 @@ def fit(
     model.features.standardise(observations)
     logs = torch.from_numpy(np.log(ratios)).float()
     costs = (logs - logs.mean(dim=1, keepdim=True)).clamp(-selection.limit, selection.limit) / selection.unit
-    optimizer = torch.optim.AdamW(model.parameters(), lr=selection.lr, weight_decay=selection.weight_decay)
-    batches = -(-len(costs) // selection.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, selection.lr, total_steps=selection.epochs * batches)
-    model.train()
-    for _ in range(selection.epochs):
-        for rows in torch.randperm(len(costs)).split(selection.batch):
-            optimizer.zero_grad()
-            policy = model({name: value[rows] for name, value in observations.items()}).log_softmax(dim=1)
-            expected = (policy.exp() * (costs[rows] + selection.entropy * policy)).sum(dim=1).mean()
-            expected.backward()
-            optimizer.step()
-            schedule.step()
+
+    def loss(rows: Tensor) -> Tensor:
+        policy = model({name: value[rows] for name, value in observations.items()}).log_softmax(dim=1)
+        expected: Tensor = (policy.exp() * (costs[rows] + selection.entropy * policy)).sum(dim=1).mean()
+        return expected
+
+    minimise(model, loss, len(costs), selection)
     return model.eval()
 
 

@@ -8,6 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+FAILED_RATIO = 2.0
+"""The size to that of -Oz that a failed episode counts with if not even its first state was measured, as without ``dense``.
+
+A convention, not a measurement: what fails must cost more than what merely does not help.
+"""
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -30,6 +36,13 @@ class Trace:
     def ratio(self) -> float:
         """Final size to that of -Oz; infinite where the compiler failed."""
         return math.inf if self.error else self.sizes[-1] / self.size_oz
+
+    @property
+    def scored(self) -> float:
+        """``ratio``, but finite: a failed episode counts as large as the program was at its start, or ``FAILED_RATIO``."""
+        if self.error is None:
+            return self.ratio
+        return self.sizes[0] / self.size_oz if self.sizes else FAILED_RATIO
 
     @property
     def best_ratio(self) -> float:

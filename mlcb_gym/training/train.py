@@ -18,7 +18,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
 from mlcb_gym.agents.network import LogitsNetwork
-from mlcb_gym.errors import ProgramError
+from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, TrainingEnv
 from mlcb_gym.training.policy import evaluate, random_observations
@@ -63,18 +63,24 @@ def train(
         validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from.
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
-        weights: start from this state of the RLModule (see ``imitation``), its feature statistics included.
+        weights: start from this state of the RLModule (see ``imitation``), its feature statistics included; not read on ``resume``.
+
+    Raises:
+        TrainingError: ``output`` holds a run already, or holds none to ``resume``, or the weights are of another network.
     """
     console = console or Console()
     checkpoints = Checkpoints(output)
+    last = checkpoints.path("last")
+    if last is None and resume:
+        raise TrainingError(f"{output}: no run to resume, expected the link 'last' to a checkpoint")
+    if last is not None and not resume:
+        raise TrainingError(f"{output}: holds a run already, expected resume or another folder")
     start_ray()
     with ExitStack() as stack:
-        last = checkpoints.path("last") if resume else None
-        if last is None:
-            algorithm, run = _start(environment, recipe, weights)
-        else:
-            algorithm, run = _resume(last)
+        algorithm, run = _build(environment, recipe) if last is None else _resume(last)
         stack.callback(algorithm.stop)
+        if last is None:
+            _set_weights(algorithm, _statistics(algorithm, recipe) if weights is None else _fitting(algorithm, recipe, weights))
         envs = stack.enter_context(closing(run.environment.make(run.recipe.num_envs, programs=validation)))
         _Loop(algorithm, run, envs, checkpoints, budget, console).go(output / "tensorboard")
     best = checkpoints.path("best")
@@ -104,17 +110,31 @@ def training_env(algorithm: Algorithm) -> TrainingEnv:
     return env
 
 
-def _start(environment: Environment, recipe: Recipe, weights: Mapping[str, torch.Tensor] | None) -> tuple[Algorithm, Run]:
+def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
     algorithm = recipe.config(environment).build_algo()
     env = training_env(algorithm).unwrapped
-    programs = env.envs[0].programs
-    run = Run(recipe, environment, env.envs[0].task_spec.declared, len(programs), current_commit())
-    if weights is None:
-        features = network_of(algorithm).features
-        features.standardise(random_observations(env.envs, programs, recipe.statistics_episodes, recipe.seed))
-        weights = {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
-    _set_weights(algorithm, weights)
-    return algorithm, run
+    return algorithm, Run(recipe, environment, env.envs[0].task_spec.declared, len(env.envs[0].programs), current_commit())
+
+
+def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
+    """The part of the RLModule's state that standardises its inputs, from random episodes."""
+    envs = training_env(algorithm).unwrapped.envs
+    features = network_of(algorithm).features
+    features.standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
+    return {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
+
+
+def _fitting(algorithm: Algorithm, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    """The weights, if they are all that the RLModule acts with."""
+    own = algorithm.env_runner.module.state_dict()
+    unfit = [name for name, value in own.items() if name not in weights or weights[name].shape != value.shape]
+    if unfit:
+        given = next(iter(weights), "nothing")
+        raise TrainingError(
+            f"weights do not fit {recipe.algorithm}: {len(unfit)} of its {len(own)} tensors, {unfit[0]} first, are missing or of another shape; "
+            f"expected the state of a module as {recipe.algorithm} has it, got {given} and so on"
+        )
+    return weights
 
 
 def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> None:
@@ -212,7 +232,7 @@ def _scored(trace: Trace) -> float:
     """The ratio of an episode; unoptimised where the compiler failed. A program that cannot be begun is an error, not one fewer."""
     if not trace.sizes:
         raise ProgramError(f"{trace.program}: {trace.error}")
-    return trace.ratio if trace.error is None else trace.sizes[0] / trace.size_oz
+    return trace.scored
 
 
 def _is_number(value: Any) -> bool:

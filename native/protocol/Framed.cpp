@@ -9,7 +9,6 @@ namespace {
 
 constexpr size_t FirstBuffer = 16 << 10;
 constexpr size_t MaxErrorText = 4 << 10;
-constexpr double FarewellSeconds = 1;
 
 /// One printable line of what a stranger wrote.
 std::string oneLine(std::string_view Text) {

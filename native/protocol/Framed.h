@@ -21,6 +21,9 @@ struct Frame {
   std::string_view text() const { return {reinterpret_cast<const char *>(Payload.data()), Payload.size()}; }
 };
 
+/// How long to wait for a peer to take the last words: Bye or Error.
+inline constexpr double FarewellSeconds = 1;
+
 inline std::span<const std::byte> bytesOf(std::string_view Text) { return std::as_bytes(std::span(Text)); }
 
 /// One end of a conversation. After any error but Timeout, Interrupted and being declined it is over: every call gives PeerGone.

@@ -6,27 +6,24 @@
 namespace mlcb {
 namespace {
 
-constexpr double FarewellSeconds = 1;
-
 Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidArgument, What); }
 
 } // namespace
 
 Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                           std::vector<std::string> Metrics, Measure When) {
+                                           std::span<const std::string> Metrics, Measure When) {
   LearnerEnd End(std::move(Link));
-  if (auto Done = End.bind(std::move(Spec), std::move(Metrics), When); !Done)
+  if (auto Done = End.bind(std::move(Spec), Metrics, When); !Done)
     return Unexpected(Done.error());
   return End;
 }
 
-Expected<void> LearnerEnd::bind(BoundSpec Bound, std::vector<std::string> Wanted, Measure When) {
+Expected<void> LearnerEnd::bind(BoundSpec Bound, std::span<const std::string> Wanted, Measure When) {
   auto Flags = wantMetrics(Bound, Wanted);
   if (!Flags)
     return Unexpected(Flags.error());
   Layouts = observationLayouts(Bound, *Flags, When);
   Spec = std::move(Bound);
-  Metrics = std::move(Wanted);
   return {};
 }
 

@@ -27,7 +27,7 @@ public:
 
   /// Of an episode whose spec and metrics were agreed on before.
   static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                        std::vector<std::string> Metrics, Measure When = Measure::Always);
+                                        std::span<const std::string> Metrics, Measure When = Measure::Always);
 
   /// Asks the compiler to bind a task, and checks that it binds what this build would.
   Expected<void> hello(const Hello &Asked, Deadline Until);
@@ -51,20 +51,17 @@ public:
   /// Says Bye and closes. Harmless if closed already.
   void close();
 
-  bool isBound() const { return Spec.has_value(); }
   const BoundSpec &spec() const { return *Spec; }
-  const std::vector<std::string> &metrics() const { return Metrics; }
   int fileno() const { return Link.fileno(); }
 
 private:
-  Expected<void> bind(BoundSpec Bound, std::vector<std::string> Wanted, Measure When);
+  Expected<void> bind(BoundSpec Bound, std::span<const std::string> Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
 
   Framed Link;
   const Serializer *Codec = findSerializer(DefaultSerializer);
   std::optional<BoundSpec> Spec;
-  std::vector<std::string> Metrics;
   std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   std::optional<size_t> Asking; // the agent that waits for advice

@@ -62,8 +62,4 @@ Expected<Hello> Hello::fromJson(std::string_view Text) {
                stringOf(member(Given, "serializer"), "bitstream"), std::move(*Metrics), *When};
 }
 
-Expected<std::vector<std::string>> metricNames(std::string_view PayloadJson) {
-  return stringList(member(parseJson(PayloadJson), "metrics"));
-}
-
 } // namespace mlcb

@@ -37,7 +37,4 @@ struct Hello {
   static Expected<Hello> fromJson(std::string_view Text);
 };
 
-/// The `metrics` of a Begin or Hello payload; what is no list of strings is a ProtocolError.
-Expected<std::vector<std::string>> metricNames(std::string_view PayloadJson);
-
 } // namespace mlcb

@@ -9,8 +9,6 @@
 namespace mlcb {
 namespace {
 
-constexpr double FarewellSeconds = 1;
-
 Unexpected outOfTurn(const Frame &Got) {
   return fail(ErrorKind::ProtocolError, "a frame of kind '" + std::string(name(Got.Kind)) + "' came where advice was due");
 }

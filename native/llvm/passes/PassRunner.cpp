@@ -11,6 +11,7 @@ namespace mlcb {
 
 PassRunner::PassRunner(TargetMachine &Target)
     : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {
+  OptNone.registerCallbacks(Callbacks);
   addDefaultPipelines(Builder, Target, Callbacks);
   Builder.registerModuleAnalyses(Modules);
   Builder.registerCGSCCAnalyses(Sccs);

@@ -5,11 +5,13 @@
 #include "llvm/passes/Action.h"
 
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 
 namespace mlcb {
 
 /// Parses and runs pipelines. What a pipeline does depends on the module alone: each run begins with no analysis cached, because
-/// some passes use what they find cached, and the inliner's advisor does not outlive its pipeline.
+/// some passes use what they find cached, and the inliner's advisor does not outlive its pipeline. Functions that are `optnone` are left
+/// alone, as clang leaves them.
 class PassRunner {
 public:
   explicit PassRunner(llvm::TargetMachine &Target);
@@ -31,6 +33,7 @@ private:
   llvm::FunctionAnalysisManager Functions;
   llvm::CGSCCAnalysisManager Sccs;
   llvm::ModuleAnalysisManager Modules;
+  llvm::OptNoneInstrumentation OptNone{/*DebugLogging=*/false};
   llvm::PassInstrumentationCallbacks Callbacks;
   llvm::PassBuilder Builder;
 };

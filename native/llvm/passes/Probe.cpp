@@ -2,6 +2,7 @@
 #include "llvm/passes/Probe.h"
 
 #include "channel/FileDescriptor.h"
+#include "llvm/passes/EndWithParent.h"
 
 #include <cerrno>
 #include <climits>
@@ -41,9 +42,12 @@ std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigne
   if (pipe2(Pipe, O_CLOEXEC) != 0)
     return std::nullopt;
   FileDescriptor In(Pipe[0]), Out(Pipe[1]);
+  const pid_t Parent = getpid();
   pid_t Child = fork();
-  if (Child == 0)
+  if (Child == 0) {
+    endWithParent(Parent);
     runAndTell(Task, Out.get(), MaxSeconds);
+  }
   Out.reset();
   std::string Said = Child > 0 ? readAll(In.get()) : "";
   while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)

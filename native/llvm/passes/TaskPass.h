@@ -48,9 +48,7 @@ public:
   TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare);
 
   static const TaskRegistration *find(llvm::StringRef Name);
-  static const TaskRegistration *first() { return Head; }
 
-  const TaskRegistration *next() const { return Next; }
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
   Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {

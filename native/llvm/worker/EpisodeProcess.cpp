@@ -2,6 +2,7 @@
 #include "llvm/worker/EpisodeProcess.h"
 
 #include "channel/FdChannel.h"
+#include "llvm/passes/EndWithParent.h"
 #include "llvm/worker/LastWords.h"
 #include "llvm/worker/Limits.h"
 #include "runner/RemoteRunner.h"

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -74,12 +73,6 @@ void endWithPeer(int Socket) {
   fcntl(Socket, F_SETOWN, getpid());
   fcntl(Socket, F_SETFL, fcntl(Socket, F_GETFL) | O_ASYNC);
   onSocketEvent(SIGIO); // it may have closed before
-}
-
-void endWithParent(int Parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != Parent)
-    _exit(0);
 }
 
 } // namespace mlcb

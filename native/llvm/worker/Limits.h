@@ -32,7 +32,4 @@ private:
 /// Ends this process at once, whatever it is doing, when the other end of the socket closes.
 void endWithPeer(int Socket);
 
-/// Ends this process when its parent ends.
-void endWithParent(int Parent);
-
 } // namespace mlcb

@@ -2,6 +2,7 @@
 #include "llvm/worker/ModuleCache.h"
 
 #include "llvm/passes/Probe.h"
+#include "spec/Digest.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DiagnosticHandler.h"
