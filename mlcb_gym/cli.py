@@ -139,8 +139,13 @@ def search(
 
     with closing(PosetRLEnv(programs=programs, max_steps=max_steps, actions=actions)) as env:
         lookahead = Lookahead(final=(env.actions.index("stop"),))
-        for _ in track(look_into_all(env, env.programs, lookahead, output), total=len(env.programs)):
-            pass
+        failed = 0
+        for found in track(look_into_all(env, env.programs, lookahead, output), total=len(env.programs)):
+            if found.error is not None:
+                failed += 1
+                print(f"{found.program}: {found.error}", file=sys.stderr)
+    if failed == len(env.programs):
+        raise errors.CompilerError("no program could be looked into")
 
 
 @app.command()

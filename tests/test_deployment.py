@@ -32,6 +32,10 @@ ACTIONS = [
 ]
 PROGRAMS = ["embedded/test/nbody", "embedded/test/tarjan_scc", "embedded/test/scheduler"]
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
+OPTNONE = """
+__attribute__((optnone, noinline)) int plain(int x) { int twice = x + x; return twice; }
+int tuned(int x) { int thrice = plain(x) + x; return thrice; }
+"""
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -43,7 +47,7 @@ def opt(program: Program, output: Path, *options: str) -> subprocess.CompletedPr
 
 
 def make_env(session: WorkerSession, **arguments: object) -> PosetRLEnv:
-    return PosetRLEnv(programs=PROGRAMS, session=session, **{"actions": ACTIONS, "max_steps": 5} | arguments)  # type: ignore[arg-type]
+    return PosetRLEnv(session=session, **{"programs": PROGRAMS, "actions": ACTIONS, "max_steps": 5} | arguments)  # type: ignore[arg-type]
 
 
 def make_policy(env: PosetRLEnv, folder: Path, seed: int) -> Path:
@@ -104,6 +108,27 @@ def test_oz_is_measured_as_clang_compiles_it(env: PosetRLEnv, name: str, tmp_pat
     (program,) = resolve(name)
     run(CLANG, "-w", "-Oz", "-c", program.bitcode, "-o", tmp_path / "out.o")
     assert object_size(tmp_path / "out.o") == env.reset(options={"program": program})[1]["size_oz"]
+
+
+@pytest.fixture
+def optnone(tmp_path: Path) -> Program:
+    (tmp_path / "optnone.c").write_text(OPTNONE)
+    return resolve(tmp_path / "optnone.c")[0]
+
+
+def test_optnone_function_keeps_its_allocas(optnone: Program, tmp_path: Path) -> None:
+    assert opt(optnone, tmp_path / "out.bc", "-mlcb-runner=default:").returncode == 0
+    text = run(toolchain.tool("llvm-dis"), tmp_path / "out.bc", "-o", "-").stdout
+    plain, tuned = text.split("define ")[1:]
+    assert (plain.count("alloca"), tuned.count("alloca")) == (2, 0)
+
+
+def test_optnone_function_is_measured_as_clang_compiles_it(worker: WorkerSession, optnone: Program, tmp_path: Path) -> None:
+    env = make_env(worker, programs=[optnone], actions=["default<Oz>"])
+    run(CLANG, "-w", "-Oz", "-c", optnone.bitcode, "-o", tmp_path / "out.o")
+    _, first = env.reset()
+    *_, last = env.step(0)
+    assert object_size(tmp_path / "out.o") == first["size_oz"] == last["size"]
 
 
 def test_default_runner_is_oz(program: Program, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Checkpoints:
     def _free(self, number: str) -> Path:
         """A folder that is not there yet: a resumed run may come to the same iteration again, and ``last`` points at the first."""
         again = (f"{number}-{count}" for count in itertools.count(2))
-        return next(folder for name in (number, *again) if not (folder := self.folder / name).exists())
+        return next(folder for name in itertools.chain([number], again) if not (folder := self.folder / name).exists())
 
     def _point(self, name: str, number: str) -> None:
         link, fresh = self.output / name, self.output / f"{name}.partial"

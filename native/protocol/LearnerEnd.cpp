@@ -11,14 +11,14 @@ Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidAr
 } // namespace
 
 Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                           std::span<const std::string> Metrics, Measure When) {
+                                           const std::vector<std::string> &Metrics, Measure When) {
   LearnerEnd End(std::move(Link));
   if (auto Done = End.bind(std::move(Spec), Metrics, When); !Done)
     return Unexpected(Done.error());
   return End;
 }
 
-Expected<void> LearnerEnd::bind(BoundSpec Bound, std::span<const std::string> Wanted, Measure When) {
+Expected<void> LearnerEnd::bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When) {
   auto Flags = wantMetrics(Bound, Wanted);
   if (!Flags)
     return Unexpected(Flags.error());

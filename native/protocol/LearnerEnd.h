@@ -27,7 +27,7 @@ public:
 
   /// Of an episode whose spec and metrics were agreed on before.
   static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                        std::span<const std::string> Metrics, Measure When = Measure::Always);
+                                        const std::vector<std::string> &Metrics, Measure When = Measure::Always);
 
   /// Asks the compiler to bind a task, and checks that it binds what this build would.
   Expected<void> hello(const Hello &Asked, Deadline Until);
@@ -55,7 +55,7 @@ public:
   int fileno() const { return Link.fileno(); }
 
 private:
-  Expected<void> bind(BoundSpec Bound, std::span<const std::string> Wanted, Measure When);
+  Expected<void> bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
 

@@ -27,8 +27,8 @@ struct PyMessage {
 
 class Host {
 public:
-  Host(int Fd, const std::optional<std::string> &Spec, std::vector<std::string> Metrics, const std::string &When)
-      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, std::move(Metrics), unwrap(readMeasure(When)))) {}
+  Host(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When)
+      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)))) {}
 
   explicit Host(const std::string &Base) : Pending(unwrap(Fifo::open(Base, FifoEnd::Learner))) {}
 
@@ -100,10 +100,10 @@ private:
   }
 
   static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec,
-                            std::vector<std::string> Metrics, Measure When) {
+                            const std::vector<std::string> &Metrics, Measure When) {
     if (!Spec)
       return LearnerEnd(std::move(Link));
-    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), std::move(Metrics), When));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), Metrics, When));
   }
 
   static PyObject *checked(PyObject *Object) {
