@@ -2,6 +2,7 @@
 """`make demo`: trains a policy for some minutes, exports it, and lets it decide inside an unmodified clang, on programs it never saw."""
 
 import os
+import shutil
 import subprocess
 import time
 from contextlib import closing
@@ -36,6 +37,7 @@ console = Console()
 
 def main() -> None:
     started = time.monotonic()
+    shutil.rmtree(OUTPUT, ignore_errors=True)
     console.rule("1. Train: PPO orders the passes of -Oz on 18 programs")
     checkpoint = train_policy()
     console.rule("2. Export: ONNX and policy.json")
@@ -45,7 +47,7 @@ def main() -> None:
     programs = resolve("embedded/test")
     policies = {"trained just now": policy} | {f"shipped ({name})": path for name, path in shipped().items()}
     ratios = {label: compile_and_check(path, programs, label) for label, path in policies.items()}
-    ratios["random episode"], ratios[f"best of {RANDOM_EPISODES} random"] = random_null(policy, programs)
+    ratios["random episode"], ratios[f"best of {RANDOM_EPISODES} random"] = random_null(programs)
     report(programs, ratios)
     console.print(f"in {(time.monotonic() - started) / 60:.1f} minutes; curves: tensorboard --logdir {OUTPUT}")
 
@@ -75,7 +77,7 @@ def compile_and_check(policy: Path, programs: tuple[Program, ...], label: str) -
     return ratios
 
 
-def random_null(policy: Path, programs: tuple[Program, ...]) -> tuple[list[float], list[float]]:
+def random_null(programs: tuple[Program, ...]) -> tuple[list[float], list[float]]:
     """The same number of decisions, drawn at random: one episode, and the best of several."""
     rng = np.random.default_rng(SEED)
     with closing(PosetRLEnv(programs=programs, max_steps=8, dense=False)) as env:
