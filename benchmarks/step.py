@@ -21,7 +21,7 @@ ACTIONS = [text for text in read_actions("odg") if text != "stop"]
 
 
 def figures() -> Iterator[Figure]:
-    programs = _programs_of_about(INSTRUCTIONS)
+    programs = programs_of_about(INSTRUCTIONS)
     rng = np.random.default_rng(SEED)
     sequences = [(program, rng.integers(len(ACTIONS), size=STEPS)) for program in programs for _ in range(EPISODES)]
     plain, plain_outside, resets = _env_seconds(sequences, reward="none")
@@ -38,7 +38,8 @@ def figures() -> Iterator[Figure]:
     yield Figure("reset", 1e3 * resets, "ms")
 
 
-def _programs_of_about(instructions: int) -> list[Program]:
+def programs_of_about(instructions: int) -> list[Program]:
+    """The modules of the default corpus that are nearest to a size."""
     from mlcb_gym.corpus import corpora
 
     modules = sorted(corpora.manifest("default"), key=lambda m: abs(m.instructions - instructions))
