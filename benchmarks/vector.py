@@ -19,15 +19,8 @@ ACTIONS = read_actions("odg")
 
 def figures() -> Iterator[Figure]:
     alone, together = (_steps_per_second(n) for n in (1, 4))
-    yield Figure(
-        "4 environments / 1, steps per second",
-        together / alone,
-        "x",
-        1.5,
-        1.9,
-        higher=True,
-        note=f"size every step, modules of about {INSTRUCTIONS} instructions",
-    )
+    note = f"size every step, modules of about {INSTRUCTIONS} instructions"
+    yield Figure("4 environments / 1, steps per second", together / alone, "x", 1.5, 1.9, higher=True, note=note)
     yield Figure("1 environment", alone, "steps/s")
     yield Figure("4 environments", together, "steps/s")
 
