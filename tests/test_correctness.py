@@ -82,7 +82,7 @@ def csmith(index: int, folder: Path) -> tuple[Path, str]:
     for attempt in range(20):
         source = folder / f"csmith{index}_{attempt}.c"
         seed = str(1 + index + 1000 * attempt)
-        source.write_text(subprocess.run(["csmith", "--seed", seed], check=True, capture_output=True, text=True).stdout)
+        source.write_text(subprocess.run(["csmith", "--seed", seed], check=True, capture_output=True, text=True, cwd=folder).stdout)
         compile_(source, "-O0", *CSMITH_FLAGS, output=folder / "reference")
         try:
             return source, run(folder / "reference", CSMITH_SECONDS)
