@@ -32,12 +32,15 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         **kwargs: Any,
     ) -> None:
+        if autoreset_mode == AutoresetMode.SAME_STEP:
+            raise ValueError("autoreset_mode=SAME_STEP: expected NEXT_STEP or DISABLED")
         self._owns_session = session is None
         self._session: Session = WorkerSession() if session is None else session
         try:
             self.envs = [make(session=self._session, **kwargs) for _ in range(num_envs)]
         except BaseException:
-            self._session.close()
+            if self._owns_session:
+                self._session.close()
             raise
         first = self.envs[0]
         self.num_envs = num_envs
