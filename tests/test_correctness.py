@@ -16,7 +16,7 @@ from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
 from mlcb_gym.session.tool import ToolSession
 
-LISTS = ("default", "odg", "manual", "extended")
+LISTS = ("default", "coreset", "odg", "manual", "extended")
 ACTIONS = [*dict.fromkeys(text for name in LISTS for text in read_actions(name) if text != "stop"), "stop"]
 STEPS = 15
 MANIFEST = json.loads(files("mlcb_gym.corpus").joinpath("embedded/manifest.json").read_text())
