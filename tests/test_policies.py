@@ -29,15 +29,13 @@ def test_policy_is_bound_to_this_build(name: str, folder: Path) -> None:
 def test_policy_decides_alike_in_process(name: str, folder: Path, worker: WorkerSession) -> None:
     policy = OnnxPolicy(folder)
     chosen: list[tuple[int, int]] = []
-    names = ("actions", "start", "max_steps", "unique", "observation")
-    arguments = {key: policy.manifest["parameters"][key] for key in names}
     with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
 
         def choose(observation: Observation) -> int:
             chosen.append((policy.choose(observation), int(compiler.observe(0, observation))))
             return chosen[-1][0]
 
-        env = PosetRLEnv(programs=PROGRAMS, session=worker, **arguments)
+        env = PosetRLEnv(programs=PROGRAMS, session=worker, **policy.env_arguments)
         traces = list(play([env], (episode(program, choose) for program in resolve(PROGRAMS))))
     assert all(in_python == in_process for in_python, in_process in chosen)
     assert not any(trace.error for trace in traces)

@@ -48,9 +48,7 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike) -> Pari
         PolicyError: two of them decide differently.
     """
     network, policy = load_network(checkpoint), OnnxPolicy(folder)
-    names = ("actions", "start", "max_steps", "unique", "observation")
-    arguments = {name: policy.manifest["parameters"][name] for name in names}
-    with closing(PosetRLEnv(programs=programs, reward="instructions", **arguments)) as env:
+    with closing(PosetRLEnv(programs=programs, reward="instructions", **policy.env_arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)
     parity = compare(network, policy, observations)
     with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
@@ -71,6 +69,12 @@ class OnnxPolicy:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
         self.inputs = [i.name for i in self.session.get_inputs()]
+
+    @property
+    def env_arguments(self) -> dict[str, Any]:
+        """What an environment must be made with for this policy."""
+        names = ("actions", "start", "max_steps", "unique", "observation")
+        return {name: self.manifest["parameters"][name] for name in names}
 
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``; masks are not applied."""

@@ -91,13 +91,11 @@ class Evaluation:
 def evaluate_policy(folder: Path, programs: ProgramsLike, *, episodes: int = 100, baselines: Baselines | None = None, seed: int = 1) -> Evaluation:
     """Evaluates a policy folder, alone (one greedy episode) and against what does not learn, at equal numbers of episodes."""
     policy = OnnxPolicy(folder)
-    parameters = policy.manifest["parameters"]
     baselines = baselines or Baselines.shipped(policy.manifest["task"])
     chosen = resolve(programs)
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen])
-    arguments = {name: parameters[name] for name in ("actions", "start", "max_steps", "unique", "observation")}
     with closing(WorkerSession()) as session:
-        envs = _envs(session, chosen, **arguments)
+        envs = _envs(session, chosen, **policy.env_arguments)
         evaluation.add("policy", _play(envs, chosen, lambda program: episode(program, policy.choose), "policy"))
         evaluation.add_guarded("policy", "policy, guarded")
         _add_fixed(evaluation, session, chosen, baselines)
