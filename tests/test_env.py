@@ -84,17 +84,6 @@ def test_illegal_action_ends_the_episode_and_does_not_pay(make_env: Make, action
     env.reset(seed=1)
 
 
-def test_barred_action_is_masked(make_env: Make) -> None:
-    _, info = make_env(barred=(OZ,)).reset(seed=1)
-    assert not info["action_mask"][OZ]
-
-
-def test_used_action_is_masked_when_unique(make_env: Make) -> None:
-    env = make_env(unique=True)
-    env.reset(seed=1)
-    assert not env.step(MEM2REG)[0]["action_mask"][MEM2REG]
-
-
 def test_last_actions_are_observed_latest_first(make_env: Make) -> None:
     env = make_env()
     env.reset(seed=1)
@@ -149,9 +138,6 @@ def test_close_leaves_no_process(program: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"actions": ["no-such-pass", "stop"]}, "no-such-pass"),
-        ({"actions": ["{no-such-option=1} default<Oz>"]}, "no-such-option"),
-        ({"actions": ["attributor"]}, "attributor"),
         ({"actions": "no-such-list"}, "no-such-list"),
         ({"reward": "money"}, "money"),
         ({"start": "O7"}, "O7"),

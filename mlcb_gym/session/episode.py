@@ -48,9 +48,9 @@ class Episode:
                 if message.kind == "begin":
                     self._watch(json.loads(message.text or "{}")["pid"])
                     message = self._host.receive(self._turn_seconds)
-            except _native.Timeout:
+            except _native.Timeout as error:
                 self._kill()
-                raise
+                raise SessionLost(f"the compiler was silent for {self._turn_seconds:g} s") from error
         if message.kind not in ("observation", "episode_end"):
             raise self._left(message.kind)
         return message

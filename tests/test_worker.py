@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The fork server under bad luck: limits, crashes, signals, broken programs; each is one line, and nothing is left behind."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcb_gym.corpus.bitcode import bitcode
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import CompilerError, MlcbError
+from mlcb_gym.session import Limits, Target, WorkerSession
+from tests.conftest import SOURCE
+
+ENDLESS = "{inline-threshold=1000000000} cgscc(inline)"
+ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
+ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)
+
+LEVELS = 40
+#: Inlined without restraint: 2^LEVELS calls, which nothing has the time or the memory for.
+BOMB = "int f0(int x) { return x + 1; }\n" + "".join(f"int f{i}(int x) {{ return f{i - 1}(x) + f{i - 1}(x + 1); }}\n" for i in range(1, LEVELS))
+
+OTHER_SOURCE = "int twice(int x) { return x + x; }\nint thrice(int x) { return twice(x) + x; }\n"
+ARM = 'target triple = "aarch64-unknown-linux-gnu"\ndefine i32 @f(i32 %x) {\n  ret i32 %x\n}\n'
+X86 = "x86_64-pc-linux-gnu"
+END_SECONDS = 10.0
+
+Make = Callable[..., PosetRLEnv]
+
+
+@pytest.fixture
+def session() -> Iterator[WorkerSession]:
+    """A worker of one test alone, whose processes can be counted."""
+    session = WorkerSession()
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def make(session: WorkerSession, tmp_path: Path) -> Iterator[Make]:
+    """Makes environments on the bomb in that worker, and closes them."""
+    bomb = tmp_path / "bomb.c"
+    bomb.write_text(BOMB)
+    made: list[PosetRLEnv] = []
+
+    def make(**arguments: object) -> PosetRLEnv:
+        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": session} | arguments))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """Bitcode that a test may change."""
+    return write_bitcode(tmp_path / "module.bc", SOURCE)
+
+
+def write_bitcode(path: Path, source: str) -> Path:
+    """Puts a program there at once, as a compiler does that is done."""
+    path.with_suffix(".c").write_text(source)
+    path.with_suffix(".new").write_bytes(bitcode(path.with_suffix(".c")).read_bytes())
+    return path.with_suffix(".new").replace(path)
+
+
+def children(pid: int | None) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def descriptors(pid: int | str | None) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def ends(watched: list[int]) -> bool:
+    """Whether the processes of these pidfds end in time; closes the pidfds."""
+    ended = [bool(select.select([fd], [], [], END_SECONDS)[0]) for fd in watched]
+    for fd in watched:
+        os.close(fd)
+    return all(ended)
+
+
+def outcome(env: PosetRLEnv, action: int) -> tuple[str, bool, bool]:
+    """How a step ended that something went wrong in."""
+    env.send(action)
+    return answer(env)
+
+
+def answer(env: PosetRLEnv) -> tuple[str, bool, bool]:
+    _, reward, terminated, truncated, info = env.receive()
+    assert reward == (-1.0 if terminated else 0.0)
+    assert "\n" not in info["error"]
+    return info["error"], terminated, truncated
+
+
+def refusal(env: PosetRLEnv, program: Path) -> str:
+    """Why no episode begins; empty where one does."""
+    try:
+        env.reset(options={"program": program})
+    except MlcbError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (Limits(cpu_seconds=1), "the compiler used up its CPU time"),
+        (Limits(turn_seconds=0.2), "the compiler took too long for one turn"),
+        (Limits(memory_bytes=64 << 20), "the compiler ran out of memory"),
+    ],
+    ids=["cpu", "turn", "memory"],
+)
+def test_limit_ends_the_episode_and_says_during_what(make: Make, session: WorkerSession, limits: Limits, message: str) -> None:
+    env = make(limits=limits)
+    env.reset(seed=1)
+    worker = session.pid
+    assert outcome(env, ENDLESS_ACTION) == (f"{message}, during {ENDLESS}", True, False)
+    env.reset(seed=1)
+    assert "error" not in env.step(MEM2REG)[4]
+    assert session.pid == worker
+
+
+def test_learner_may_think_longer_than_a_turn_may_last(make: Make) -> None:
+    patient, busy = make(limits=Limits(turn_seconds=0.3)), make(limits=Limits(turn_seconds=0.6))
+    patient.reset(seed=1)
+    busy.reset(seed=1)
+    busy.step(ENDLESS_ACTION)
+    assert "error" not in patient.step(MEM2REG)[4]
+
+
+def test_crash_of_a_pass_is_named(make: Make) -> None:
+    env = make()
+    env.reset(seed=1)
+    assert outcome(env, CRASH) == ("the compiler crashed (abort), during trigger-crash-module", True, False)
+
+
+def test_module_that_the_verifier_refuses_is_the_fault_of_its_action(make: Make) -> None:
+    env = make(verify=True)
+    env.reset(seed=1)
+    assert outcome(env, INVALID) == ("action 'trigger-verifier-error' leaves a module that LLVM's verifier refuses", True, False)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (signal.SIGSEGV, "segmentation fault"),
+        (signal.SIGBUS, "bus error"),
+        (signal.SIGILL, "illegal instruction"),
+        (signal.SIGFPE, "arithmetic error"),
+        (signal.SIGABRT, "abort"),
+        (signal.SIGTRAP, "trap"),
+    ],
+)
+def test_crash_signal_is_named(make: Make, session: WorkerSession, number: signal.Signals, name: str) -> None:
+    env = make()
+    env.reset(seed=1)
+    os.kill(*children(session.pid), number)
+    assert outcome(env, MEM2REG) == (f"the compiler crashed ({name})", True, False)
+
+
+def test_child_killed_in_mid_step_truncates(make: Make, session: WorkerSession) -> None:
+    env = make()
+    env.reset(seed=1)
+    worker = session.pid
+    env.send(ENDLESS_ACTION)
+    os.kill(*children(worker), signal.SIGKILL)
+    assert answer(env) == ("the other end closed its channel or died", False, True)
+    env.reset(seed=1)
+    assert session.pid == worker
+
+
+def test_stopped_child_is_ended_at_the_deadline(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
+    env = make(limits=Limits(turn_seconds=0.3))
+    env.reset(seed=1)
+    (child,) = children(session.pid)
+    watched = os.pidfd_open(child)
+    os.kill(child, signal.SIGSTOP)
+    assert outcome(env, MEM2REG) == ("the compiler was silent for 0.5 s", False, True)
+    assert ends([watched])
+
+
+def test_worker_killed_between_episodes_is_started_anew(make: Make, session: WorkerSession) -> None:
+    envs = [make(), make(actions=["function(mem2reg)", "stop"])]
+    for env in envs:
+        env.reset(seed=1)
+        assert env.step(STOP if env is envs[0] else 1)[2]
+    before = session.pid
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    observations = [env.reset(seed=1)[0] for env in envs]
+    assert session.pid not in (None, before)
+    assert [len(observation["action_mask"]) for observation in observations] == [len(ACTIONS), 2]
+
+
+def test_killed_worker_truncates_every_episode_and_one_new_worker_serves_them(make: Make, session: WorkerSession) -> None:
+    envs = [make() for _ in range(3)]
+    for env in envs:
+        env.reset(seed=1)
+        env.send(ENDLESS_ACTION)
+    before = session.pid
+    assert before is not None
+    watched = [os.pidfd_open(pid) for pid in (before, *children(before))]
+    os.kill(before, signal.SIGKILL)
+    assert [answer(env)[1:] for env in envs] == [(False, True)] * 3
+    assert ends(watched)
+    for env in envs:
+        env.reset(seed=1)
+    assert len(children(session.pid)) == 3
+
+
+def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) -> None:
+    env = make()
+    worker = session.pid
+    before = descriptors(worker), descriptors("self")
+    env.reset(seed=1)
+    watched = [os.pidfd_open(child) for child in children(worker)]
+    env.send(ENDLESS_ACTION)
+    env.close()
+    assert ends(watched)
+    assert (children(worker), session.pid) == ([], worker)
+    assert (descriptors(worker), descriptors("self")) == before
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.session import WorkerSession
+session = WorkerSession()
+env = PosetRLEnv(programs=sys.argv[1], actions=sys.argv[2:], reward="none", session=session)
+env.reset(seed=1)
+env.send(0)
+print(session.pid, Path(f"/proc/{session.pid}/task/{session.pid}/children").read_text(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_killed_learner_takes_its_compilers_with_it(tmp_path: Path) -> None:
+    (tmp_path / "bomb.c").write_text(BOMB)
+    command = [sys.executable, "-c", LEARNER, tmp_path / "bomb.c", ENDLESS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as learner:
+        assert learner.stdout is not None
+        worker, child = (os.pidfd_open(int(pid)) for pid in learner.stdout.readline().split())
+        learner.kill()
+    assert ends([worker, child])
+
+
+def test_concurrent_episodes_are_each_as_if_alone(make: Make) -> None:
+    alone, *envs = (make(reward="size", programs="embedded/train/fft") for _ in range(6))
+    for env in envs:
+        env.reset(seed=1)
+    for action in (MEM2REG, OZ):
+        for env in envs:
+            env.send(action)
+        together = [env.receive() for env in envs]
+    alone.reset(seed=1)
+    alone.step(MEM2REG)
+    expected = alone.step(OZ)
+    for step in together:
+        np.testing.assert_equal(step, expected)
+
+
+def test_failures_leave_the_episodes_beside_them_alone(make: Make, session: WorkerSession) -> None:
+    killed, crashed, slow, well = envs = [make(limits=Limits(turn_seconds=0.5)) for _ in range(4)]
+    for env in envs:
+        env.reset(seed=1)
+    victim, *_ = children(session.pid)
+    for env, action in zip(envs, (ENDLESS_ACTION, CRASH, ENDLESS_ACTION, OZ), strict=True):
+        env.send(action)
+    os.kill(victim, signal.SIGKILL)
+    assert "error" not in well.receive()[4]
+    assert [answer(env)[1:] for env in (killed, crashed, slow)] == [(False, True), (True, False), (True, False)]
+    assert "error" not in well.step(STOP)[4]
+
+
+def test_program_that_did_not_change_is_parsed_once(make: Make, module: Path) -> None:
+    env = make(programs=module)
+    first = env.reset(seed=1)
+    status = module.stat()
+    module.write_bytes(b"\0" * status.st_size)
+    os.utime(module, ns=(status.st_atime_ns, status.st_mtime_ns))
+    np.testing.assert_equal(env.reset(seed=1), first)
+
+
+def test_program_that_changed_is_read_again(make: Make, module: Path) -> None:
+    env = make(programs=module)
+    env.reset(seed=1)
+    write_bitcode(module, OTHER_SOURCE)
+    np.testing.assert_equal(env.reset(seed=1)[0], make(programs=write_bitcode(module.with_name("other.bc"), OTHER_SOURCE)).reset(seed=1)[0])
+
+
+def test_program_that_is_gone_is_named_and_another_still_runs(make: Make, module: Path) -> None:
+    env = make(programs=module)
+    env.reset(seed=1)
+    module.unlink()
+    with pytest.raises(CompilerError, match=r"^module.bc: program '.*module.bc': No such file or directory$"):
+        env.reset(seed=1)
+    make().reset(seed=1)
+
+
+def test_drawn_program_that_cannot_be_read_is_drawn_again(make: Make, module: Path) -> None:
+    module.write_bytes(module.read_bytes()[:400])
+    env = make(programs=[module, "embedded/train/fft"])
+    names = {env.reset(seed=seed)[1]["program"] for seed in range(8)}
+    assert names == {"embedded/train/fft"}
+    assert env.timing.redrawn > 0
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
+def test_truncated_bitcode_is_one_line(make: Make, module: Path, share: float) -> None:
+    content = module.read_bytes()
+    module.write_bytes(content[: int(share * len(content)) // 4 * 4])
+    with pytest.raises(CompilerError, match=r"^module.bc: program '.*module.bc': .") as caught:
+        make(programs=module).reset()
+    assert "\n" not in str(caught.value)
+
+
+def test_damaged_bitcode_never_harms_the_worker(make: Make, session: WorkerSession, module: Path) -> None:
+    env = make(limits=Limits(turn_seconds=5.0))
+    worker = session.pid
+    content = module.read_bytes()
+    rng = np.random.default_rng(1)
+    refusals = []
+    for position in rng.integers(8, len(content), 60):
+        module.write_bytes(content[:position] + bytes(rng.integers(0, 256, 4, np.uint8)) + content[position + 4 :])
+        refusals.append(refusal(env, module))
+    assert any(refusals)
+    assert not any("\n" in line for line in refusals)
+    assert session.pid == worker
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'target triple = "{X86}"\ndeclare void @f()\n', "no function has a body"),
+        (f'target triple = "{X86}"\n@x = global i32 1\n', "no function has a body"),
+        ("define void @f() {\n  ret void\n}\n", "does not say what target it is for"),
+        (ARM.replace("aarch64-unknown-linux-gnu", "no-such-machine"), "no-such-machine"),
+    ],
+    ids=["declarations alone", "data alone", "no target", "unknown target"],
+)
+def test_module_that_cannot_be_compiled_is_one_line(make: Make, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "odd.ll").write_text(text)
+    with pytest.raises(CompilerError, match=rf"^odd.ll: .*{message}") as caught:
+        make(programs=tmp_path / "odd.ll").reset()
+    assert "\n" not in str(caught.value)
+
+
+def test_module_of_another_target_is_refused_where_one_is_asked_for(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "arm.ll").write_text(ARM)
+    with pytest.raises(CompilerError, match=rf"is for target aarch64-unknown-linux-gnu, expected {X86}$"):
+        make(programs=tmp_path / "arm.ll", target=Target(X86)).reset()
+
+
+def test_module_is_compiled_for_its_own_target_where_none_is_asked_for(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "arm.ll").write_text(ARM)
+    assert make(programs=tmp_path / "arm.ll", reward="size").reset()[1]["text_oz"] == 4  # ret
+
+
+def test_200_episodes_leave_nothing(make: Make, session: WorkerSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    env = make(reward="size")
+    env.reset(seed=1)
+    env.step(STOP)
+    worker = session.pid
+    before = descriptors(worker), descriptors("self")
+    for number in range(200):
+        env.reset(seed=number)
+        clone = env.fork()
+        watched = [os.pidfd_open(child) for child in children(worker)]
+        env.step((STOP, CRASH, MEM2REG, -1)[number % 4])
+        clone.close()
+        env.close()
+        assert len(watched) == 2
+        assert ends(watched)
+    assert (descriptors(worker), descriptors("self")) == before
+    assert (children(worker), list(scratch.iterdir())) == ([], [])
