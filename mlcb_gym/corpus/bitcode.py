@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a source file to bitcode as an honest -Oz sees it, kept in a content-addressed cache."""
 
-import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
@@ -10,6 +8,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from mlcb_gym.corpus.command import run
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
 
@@ -33,15 +32,6 @@ def bitcode(path: Path) -> Path:
     if path.suffix in SOURCES:
         return _compiled(path)
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
-
-
-def run(command: Sequence[str], *, subject: str, folder: Path) -> bytes:
-    """Run a tool in ``folder``; a failure is one line that names ``subject``."""
-    # C.UTF-8: the first error must read the same everywhere.
-    done = subprocess.run(command, check=False, cwd=folder, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
-    if done.returncode:
-        raise ProgramError(f"{subject}: {_first_error(done.stderr) or f'{Path(command[0]).name} ended with {done.returncode}'}")
-    return done.stdout
 
 
 def _checked(path: Path) -> Path:
@@ -69,8 +59,3 @@ def _cached(path: Path, content: bytes, command: Sequence[str]) -> Path:
             run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent)
             unfinished.replace(cached)
     return cached
-
-
-def _first_error(stderr: bytes) -> str:
-    lines = stderr.decode(errors="replace").splitlines()
-    return next((line for line in lines if "error:" in line), lines[0] if lines else "").strip()

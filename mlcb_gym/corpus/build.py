@@ -3,7 +3,6 @@
 
 import os
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +13,14 @@ from pathlib import Path
 
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.bitcode import UNOPTIMIZED
+from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, sources, unpacked
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
 
 # Digests are promised for one target, whatever machine builds; SOURCE_DATE_EPOCH stills __DATE__.
 _FLAGS = (*UNOPTIMIZED, "--target=x86_64-pc-linux-gnu", "-std=gnu17", "-DHAVE_CONFIG_H", "-include", ".mlcb/config.h", "-I.mlcb")
-_ENVIRONMENT = {**os.environ, "SOURCE_DATE_EPOCH": "0", "LC_ALL": "C.UTF-8"}
+_ENVIRONMENT = {"SOURCE_DATE_EPOCH": "0"}
 
 _FOREIGN = re.compile(
     r"(^|[/_.-])(tests?|testsuite|unittests?|examples?|samples?|demos?|fuzz\w*|oss-fuzz|bench\w*|docs?|debian|contrib|win\d*|windows"
@@ -56,11 +56,7 @@ def candidates(tree: Path, source: Source) -> list[str]:
 def compile_module(source: Source, tree: Path, name: str) -> bytes:
     """The bitcode of one file of a source tree. Paths are relative to the tree, so that none of the machine's stands in it."""
     command = (str(tool("clang")), *_FLAGS, *source.flags, *_include_flags(source, tree), name, "-o", "-")
-    done = subprocess.run(command, check=False, cwd=tree, capture_output=True, env=_ENVIRONMENT)
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").splitlines()
-        raise ProgramError(f"{source.name}: {next((line for line in lines if 'error:' in line), 'clang failed')}")
-    return done.stdout
+    return run(command, subject=source.name, folder=tree, environment=_ENVIRONMENT)
 
 
 def write_module(path: Path, bitcode: bytes) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``mlcb actions odg``: the sub-sequences of LLVM's own -Oz, by the Oz dependence graph of POSET-RL (ISPASS 2022)."""
 
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym.corpus.command import run
 from mlcb_gym.toolchain import tool
 
 app = typer.Typer(help="Action lists of phase ordering.", no_args_is_help=True)
@@ -97,7 +97,7 @@ def without(pipeline: str, names: frozenset[str]) -> str:
 def expand(pipeline: str) -> str:
     """What LLVM makes of a pipeline's name: the text of all its passes."""
     command = (tool("opt"), f"-passes={pipeline}", "-print-pipeline-passes", "-disable-output", "-")
-    return subprocess.run(command, input="", capture_output=True, text=True, check=True).stdout.strip().removesuffix(",verify")
+    return run(command, subject=pipeline).decode().strip().removesuffix(",verify")
 
 
 def passes(pipeline: str, adaptor: str = "") -> Iterator[Pass]:

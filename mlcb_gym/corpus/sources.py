@@ -21,6 +21,9 @@ from mlcb_gym.errors import ProgramError
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
 
 
+FETCH_SECONDS = 900.0
+
+
 @dataclass(frozen=True)
 class Source:
     """One project of ``sources.toml``: its archive, pinned by digest, and what its modules need to compile."""
@@ -126,9 +129,11 @@ def _from_debian(source: Source, folder: Path) -> Path:
 
 def _run(source: Source, command: tuple[str, ...], folder: Path) -> None:
     try:
-        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, timeout=FETCH_SECONDS)
     except FileNotFoundError:
         raise ProgramError(f"{source.name}: {command[0]} not found, needed to fetch the {source.origin} source") from None
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"{source.name}: {Path(command[0]).name} cannot fetch {source.version}: not done within {FETCH_SECONDS:g} s") from None
     if done.returncode:
         errors = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
         raise ProgramError(f"{source.name}: {Path(command[0]).name} cannot fetch {source.version}: {errors[-1]}")

@@ -3,7 +3,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mlcb_gym.corpus import build, corpora
+from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, sources, unpacked
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
@@ -78,7 +78,7 @@ def _compile(source: Source, tree: Path, file: str) -> Candidate | None:
         bitcode = build.compile_module(source, tree, file)
     except ProgramError:
         return None
-    ir = subprocess.run((tool("llvm-dis"), "-o", "-"), input=bitcode, capture_output=True, check=True).stdout
+    ir = run((tool("llvm-dis"), "-o", "-"), subject=f"{source.name}: {file}", stdin=bitcode)
     bodies = function_bodies(ir.decode(errors="replace"))
     digests = frozenset(sha256("\n".join(body).encode()).hexdigest() for body in bodies if len(body) >= TRIVIAL)
     return Candidate(source, file, bitcode, sum(map(len, bodies)), len(bodies), digests)

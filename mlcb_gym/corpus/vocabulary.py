@@ -6,7 +6,6 @@ followed by an opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with
 """
 
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.toolchain import tool
 
@@ -78,7 +78,7 @@ def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet
 
 def entities(module: Path) -> list[str]:
     """The keys of an LLVM vocabulary in LLVM's order."""
-    lines = _output(tool("llvm-ir2vec"), "entities", module).splitlines()
+    lines = run((tool("llvm-ir2vec"), "entities", module), subject=str(module)).decode().splitlines()
     return [line.split("\t")[0] for line in lines if "\t" in line]
 
 
@@ -130,14 +130,12 @@ def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Ten
 
 
 def _count_module(module: Path) -> Counter[Triplet]:
-    optimized = subprocess.run((tool("opt"), "-passes=default<Oz>", module, "-o", "-"), capture_output=True, check=True).stdout
-    return _parse(_output(tool("llvm-ir2vec"), "triplets", module)) + _parse(_output(tool("llvm-ir2vec"), "triplets", "-", stdin=optimized))
+    plain = module.read_bytes()
+    optimized = run((tool("opt"), "-passes=default<Oz>", "-", "-o", "-"), subject=str(module), stdin=plain)
+    triplets = (run((tool("llvm-ir2vec"), "triplets", "-"), subject=str(module), stdin=bitcode) for bitcode in (plain, optimized))
+    return sum(map(_parse, triplets), start=Counter())
 
 
-def _parse(triplets: str) -> Counter[Triplet]:
-    lines = (line.split("\t") for line in triplets.splitlines() if "\t" in line)
+def _parse(triplets: bytes) -> Counter[Triplet]:
+    lines = (line.split("\t") for line in triplets.decode().splitlines() if "\t" in line)
     return Counter((int(head), int(tail), int(relation)) for head, tail, relation in lines)
-
-
-def _output(*command: str | Path, stdin: bytes | None = None) -> str:
-    return subprocess.run(command, input=stdin, capture_output=True, check=True).stdout.decode()

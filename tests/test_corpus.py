@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import odg, sources
+from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.sources import Source, fetch
+from mlcb_gym.corpus.vocabulary import count_triplets
+from mlcb_gym.errors import ProgramError
+
+
+def test_tool_that_does_not_end_is_ended_and_named() -> None:
+    with pytest.raises(ProgramError, match=r"^program.c: sleep did not end within 0.1 s$"):
+        run(("sleep", "60"), subject="program.c", seconds=0.1)
+
+
+def test_first_error_of_a_tool_is_what_is_said(tmp_path: Path) -> None:
+    (tmp_path / "wrong.c").write_text("#warning first\nint f( {\n#error last\n")
+    with pytest.raises(ProgramError, match=r"^subject: wrong.c:2:8: error: .*$"):
+        run((toolchain.tool("clang"), "-c", "wrong.c", "-o", "-"), subject="subject", folder=tmp_path)
+
+
+def test_silent_failure_is_an_exit_status() -> None:
+    with pytest.raises(ProgramError, match=r"^subject: false ended with 1$"):
+        run(("false",), subject="subject")
+
+
+def test_fetch_that_does_not_end_is_ended_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sources, "FETCH_SECONDS", 0.1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(ProgramError, match=r"^project: python cannot fetch 1.0: not done within 0.1 s$"):
+        fetch(Source("project", "train", "pypi", "1.0", "0" * 64))
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_unknown_pipeline_is_named() -> None:
+    with pytest.raises(ProgramError, match=r"^no-such-pass: .*unknown pass name 'no-such-pass'"):
+        odg.expand("no-such-pass")
+
+
+def test_triplets_of_a_file_that_is_no_bitcode_name_it(tmp_path: Path) -> None:
+    (tmp_path / "broken.bc").write_bytes(b"BC\xc0\xde broken")
+    with pytest.raises(ProgramError, match=r"broken.bc: "):
+        count_triplets([tmp_path / "broken.bc"])
