@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,13 +15,16 @@ from typing import IO, Any
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
-from mlcb_gym.session.episode import Episode
+from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec, bind
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 POLL_SECONDS = 0.2
+
+#: How a process ends that somebody else ended.
+_KILLED = frozenset(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
 
 class ToolSession:
@@ -56,7 +60,7 @@ class ToolEpisode(Episode):
 
     def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None) -> None:
         self._keep = keep
-        with ExitStack() as started:
+        with translated(), ExitStack() as started:
             self._folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="mlcb-")))
             base = self._folder / "channel"
             for end in (".in", ".out"):
@@ -73,7 +77,10 @@ class ToolEpisode(Episode):
             self._resources = started.pop_all()
 
     def receive(self) -> _native.Message:
-        message = super().receive()
+        try:
+            message = super().receive()
+        except SessionLost as lost:
+            raise self._cause(lost) from lost
         if message.kind == "episode_end":
             self._finish()
         return message
@@ -86,6 +93,15 @@ class ToolEpisode(Episode):
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
         return CompilerError(self._failure() or f"opt said {kind!r} where an observation was due")
+
+    def _cause(self, lost: SessionLost) -> CompilerError | SessionLost:
+        """Why `opt` is lost: unless it was killed, or given up by then, it ended on what it was told to do."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        status = self._process.returncode
+        if not status or status in _KILLED or self._errors.closed:
+            return lost
+        return CompilerError(f"opt crashed ({signal.Signals(-status).name})" if status < 0 else self._failure() or f"opt ended with {status}")
 
     def _connect(self) -> None:
         """Waits until `opt` opens the channel, as long as it lives."""
@@ -107,7 +123,8 @@ class ToolEpisode(Episode):
         if status != 0:
             raise CompilerError(self._failure() or f"opt ended with {status}")
         if self._keep is not None:
-            shutil.move(self._folder / "out.bc", self._keep)
+            with translated():
+                shutil.move(self._folder / "out.bc", self._keep)
 
     def _failure(self) -> str | None:
         """The first line that `opt` wrote of an error."""

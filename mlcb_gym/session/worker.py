@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import SessionLost, TaskError
-from mlcb_gym.session.episode import Episode
+from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
@@ -68,7 +68,8 @@ class WorkerSession:
         self._ensure_running()
         assert self._control is not None
         payload = asdict(request) | {"digest": spec.digest, "program": str(request.program)}
-        ours, theirs = socket.socketpair()
+        with translated():
+            ours, theirs = socket.socketpair()
         try:
             self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
         except _native.NativeError as error:
@@ -81,20 +82,21 @@ class WorkerSession:
         if self.pid is not None and self._control is not None and self._control.fileno() >= 0:
             return
         self.close()
-        self._start()
+        with translated():
+            self._start()
         for task, parameters in self._configured.values():
             self._hello(task, parameters)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             self._process = subprocess.Popen(
                 [toolchain.worker(), "--control-fd", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=toolchain.environment(),
             )
-        self._control = _native.Host(ours.detach())
+            self._control = _native.Host(ours.detach())
 
     def _hello(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         assert self._control is not None

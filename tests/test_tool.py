@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A stock opt as a session under bad luck: each is one line, and no process, FIFO or folder is left behind."""
+
+import errno
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.session import Limits
+from mlcb_gym.session.tool import ToolSession
+from tests.test_worker import BOMB, ENDLESS
+
+ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
+ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)
+
+Make = Callable[..., PosetRLEnv]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of all temporary files."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    return scratch
+
+
+@pytest.fixture
+def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
+    """Makes environments on a program that may be inlined without end; after them nothing may be left."""
+    bomb = tmp_path / "bomb.c"
+    bomb.write_text(BOMB)
+    made: list[PosetRLEnv] = []
+    before = len(os.listdir("/proc/self/fd"))
+
+    def make(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
+        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": ToolSession(keep=keep)} | arguments))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()
+    assert list(scratch.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) <= before
+    assert compilers() == []
+
+
+def compilers() -> list[int]:
+    own = os.getpid()
+    found = [int(pid) for pid in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+    return [pid for pid in found if Path(f"/proc/{pid}/comm").read_text().strip() == "opt"]
+
+
+def outcome(env: PosetRLEnv, action: int) -> tuple[str, float, bool, bool]:
+    _, reward, terminated, truncated, info = env.step(action)
+    assert "\n" not in info["error"]
+    return info["error"], reward, terminated, truncated
+
+
+def test_episode_leaves_the_module_it_made(make: Make, tmp_path: Path) -> None:
+    env = make(keep=tmp_path / "out.bc")
+    env.reset()
+    assert env.step(STOP)[2]
+    assert (tmp_path / "out.bc").read_bytes().startswith(b"BC")
+
+
+def test_crash_of_a_pass_does_not_pay(make: Make) -> None:
+    env = make()
+    env.reset()
+    assert outcome(env, CRASH) == ("opt crashed (SIGABRT)", -1.0, True, False)
+    env.reset()
+
+
+def test_killed_opt_truncates(make: Make) -> None:
+    env = make()
+    env.reset()
+    os.kill(*compilers(), signal.SIGKILL)
+    assert outcome(env, MEM2REG) == ("the other end closed its channel or died", 0.0, False, True)
+    env.reset()
+
+
+@pytest.mark.parametrize("when", [MEM2REG, ENDLESS_ACTION])
+def test_silent_opt_is_ended_at_the_deadline(make: Make, monkeypatch: pytest.MonkeyPatch, when: int) -> None:
+    monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
+    env = make(limits=Limits(turn_seconds=0.8))
+    env.reset()
+    (pid,) = compilers()
+    if when == MEM2REG:
+        os.kill(pid, signal.SIGSTOP)
+    assert outcome(env, when) == ("the compiler was silent for 1 s", 0.0, False, True)
+
+
+def test_full_disk_at_the_start_is_one_line(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    env = make()
+
+    def full(path: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    monkeypatch.setattr(os, "mkfifo", full)
+    with pytest.raises(SessionLost, match=r"No space left on device: .*channel.in"):
+        env.reset()
+
+
+def test_module_that_cannot_be_kept_truncates(make: Make, tmp_path: Path) -> None:
+    env = make(keep=tmp_path / "no-such-folder" / "out.bc")
+    env.reset()
+    error, reward, *ended = outcome(env, STOP)
+    assert "no-such-folder" in error
+    assert (reward, ended) == (0.0, [False, True])
+
+
+@pytest.mark.parametrize("text", ["no-such-pass", "{inline-threshold=many} default<Oz>", ""])
+def test_wrong_action_is_named_when_opt_starts(make: Make, text: str) -> None:
+    with pytest.raises(CompilerError, match=f"action '{text}': .") as caught:
+        make(actions=[text, "stop"]).reset()
+    assert "\n" not in str(caught.value)
+
+
+def test_program_that_is_no_bitcode_is_named(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "broken.bc").write_bytes(b"BC\xc0\xde broken")
+    with pytest.raises(CompilerError, match=r"broken.bc: error: ") as caught:
+        make().reset(options={"program": tmp_path / "broken.bc"})
+    assert "\n" not in str(caught.value)
