@@ -190,6 +190,12 @@ def test_barred_action_stays_masked_and_is_illegal(make_env: Make) -> None:
     assert env.step(1)[4]["error"] == "illegal action 1: action_mask does not allow it"
 
 
+@pytest.mark.parametrize("index", [-1, 2])
+def test_barred_action_that_does_not_exist_is_named(make_env: Make, index: int) -> None:
+    with pytest.raises(TaskError, match=f"^barred={index}: expected indices of actions, from 0 to 1$"):
+        make_env(actions=["function(mem2reg)", "stop"], barred=(0, index))
+
+
 def test_nothing_to_decide_where_all_is_barred(make_env: Make, program: Path) -> None:
     with pytest.raises(NoDecisions, match=r"^sum.c: "):
         make_env(actions=["function(mem2reg)", "stop"], barred=(0, 1)).reset(options={"program": program})

@@ -15,7 +15,7 @@ import numpy as np
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost
+from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession
 from mlcb_gym.spec import TaskSpec, bind, table
 
@@ -60,7 +60,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     Raises:
         ProgramError: a program cannot be found or compiled.
-        TaskError: the task cannot be bound with these parameters.
+        TaskError: the task cannot be bound with these parameters, or has no such action to bar.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
@@ -104,13 +104,14 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._session: Session = WorkerSession() if session is None else session
         try:
             self.task_spec: TaskSpec = self._session.configure(self.task, parameters)
+            self._agent = self.task_spec.agents[0]
+            self.observation_space = self._agent.observation_space
+            self.action_space = self._agent.action_space
+            self.num_actions = int(self._agent.action_space.n)
+            _check_barred(barred, self.num_actions)
         except BaseException:
             self.close()
             raise
-        self._agent = self.task_spec.agents[0]
-        self.observation_space = self._agent.observation_space
-        self.action_space = self._agent.action_space
-        self.num_actions = int(self._agent.action_space.n)
 
     @abstractmethod
     def reward(self, before: Metrics, after: Metrics) -> float:
@@ -299,6 +300,12 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     def _info(self) -> Info:
         return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics}
+
+
+def _check_barred(barred: Sequence[int], actions: int) -> None:
+    for index in barred:
+        if not 0 <= index < actions:
+            raise TaskError(f"barred={index}: expected indices of actions, from 0 to {actions - 1}")
 
 
 def _only(uri: ProgramsLike) -> Program:
