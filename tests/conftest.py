@@ -22,6 +22,11 @@ int sum(int n) {
 }
 """
 
+#: Inlines without restraint.
+ENDLESS = "{inline-threshold=1000000000} cgscc(inline)"
+#: What that makes 2^40 calls of, for which nothing has the time or the memory.
+BOMB = "int f0(int x) { return x + 1; }\n" + "".join(f"int f{i}(int x) {{ return f{i - 1}(x) + f{i - 1}(x + 1); }}\n" for i in range(1, 40))
+
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -14,7 +14,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits
 from mlcb_gym.session.tool import ToolSession
-from tests.test_worker import BOMB, ENDLESS
+from tests.conftest import BOMB, ENDLESS
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
 ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)

@@ -17,15 +17,10 @@ from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
 from mlcb_gym.session import Limits, Target, WorkerSession
-from tests.conftest import SOURCE
+from tests.conftest import BOMB, ENDLESS, SOURCE
 
-ENDLESS = "{inline-threshold=1000000000} cgscc(inline)"
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
 ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)
-
-LEVELS = 40
-#: Inlined without restraint: 2^LEVELS calls, which nothing has the time or the memory for.
-BOMB = "int f0(int x) { return x + 1; }\n" + "".join(f"int f{i}(int x) {{ return f{i - 1}(x) + f{i - 1}(x + 1); }}\n" for i in range(1, LEVELS))
 
 OTHER_SOURCE = "int twice(int x) { return x + x; }\nint thrice(int x) { return twice(x) + x; }\n"
 ARM = 'target triple = "aarch64-unknown-linux-gnu"\ndefine i32 @f(i32 %x) {\n  ret i32 %x\n}\n'

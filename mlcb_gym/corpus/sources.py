@@ -20,7 +20,7 @@ from mlcb_gym.errors import ProgramError
 
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
 
-
+#: For one command of pip or apt; a slow mirror takes minutes.
 FETCH_SECONDS = 900.0
 
 

@@ -80,7 +80,7 @@ class ToolEpisode(Episode):
         try:
             message = super().receive()
         except SessionLost as lost:
-            raise self._cause(lost) from lost
+            raise self._cause(lost) from lost.__cause__
         if message.kind == "episode_end":
             self._finish()
         return message
