@@ -3,7 +3,8 @@
 
 from mlcb_gym.session.episode import Episode
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
+from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import Session
 from mlcb_gym.session.worker import WorkerSession
 
-__all__ = ["Episode", "EpisodeRequest", "Limits", "Session", "Target", "WorkerSession"]
+__all__ = ["Episode", "EpisodeRequest", "Limits", "ModelServer", "Session", "Target", "WorkerSession"]

@@ -42,7 +42,7 @@ class Episode:
         """
         if self._unsent is not None:
             raise self._unsent
-        with _translated():
+        with translated():
             try:
                 message = self._host.receive(self._turn_seconds)
                 if message.kind == "begin":
@@ -58,7 +58,7 @@ class Episode:
     def advise(self, advice: int | float) -> None:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
         try:
-            with _translated():
+            with translated():
                 self._host.advise(advice)
         except (CompilerError, SessionLost) as error:
             self._unsent = error
@@ -69,7 +69,7 @@ class Episode:
         Raises:
             SessionLost: the compiler is gone.
         """
-        with _translated():
+        with translated():
             return Episode.on_socket(self._host.fork(), self._spec, self._request)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class Episode:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Errors of the channel as errors of the package."""
     try:
         yield
