@@ -12,7 +12,7 @@ import pytest
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
-from mlcb_gym.session import ModelServer
+from mlcb_gym.session import Compiler, ModelServer
 from mlcb_gym.spec import TaskSpec
 
 SPEC = json.dumps(
@@ -47,9 +47,9 @@ def compile_with(server: ModelServer) -> Iterator[Callable[..., Future[object]]]
     """Runs a compiler in a thread: a function of its end of the conversation."""
     with ThreadPoolExecutor(1) as thread:
 
-        def start(compiler: Callable[[_native.Compiler], object]) -> Future[object]:
+        def start(compiler: Callable[[Compiler], object]) -> Future[object]:
             def run() -> object:
-                with _native.Compiler.open(server.uri, SPEC) as end:
+                with Compiler.open(server.uri, SPEC) as end:
                     return compiler(end)
 
             return thread.submit(run)
@@ -93,7 +93,7 @@ def test_nobody_who_comes_is_an_error_in_time(server: ModelServer) -> None:
 
 def test_compiler_that_declares_nonsense_is_refused(server: ModelServer) -> None:
     with ThreadPoolExecutor(1) as thread:
-        opened = thread.submit(_native.Compiler.open, server.uri, "{}")
+        opened = thread.submit(Compiler.open, server.uri, "{}")
         with pytest.raises((CompilerError, SessionLost)):
             server.answer(lambda agent, tensors: 0, seconds=SECONDS)
         with pytest.raises(_native.InvalidArgument, match="'task' wrongly: expected a name"):
@@ -103,7 +103,7 @@ def test_compiler_that_declares_nonsense_is_refused(server: ModelServer) -> None
 def test_declaration_in_the_documentation_is_taken() -> None:
     page = (Path(__file__).parent.parent / "docs" / "integration.md").read_text()
     declared = page.split("```json\n")[1].split("```")[0]
-    with _native.Compiler.open("default:", declared) as compiler:
+    with Compiler.open("default:", declared) as compiler:
         spec = TaskSpec(compiler.spec)
     assert spec.task == "unroll"
     assert [(t.name, t.shape, t.low, t.high) for t in spec.agents[0].inputs] == [
@@ -146,23 +146,23 @@ SUM = json.dumps(
 
 
 def test_plain_model_needs_no_policy_folder(tmp_path: Path) -> None:
-    with _native.Compiler.open(plain_model(tmp_path / "sum.onnx", [1, 3], 1), SUM) as compiler:
+    with Compiler.open(plain_model(tmp_path / "sum.onnx", [1, 3], 1), SUM) as compiler:
         assert compiler.observe(0, {"x": np.float32([1, 2, 4])}) == 7.0
 
 
 def test_plain_model_of_another_shape_is_refused(tmp_path: Path) -> None:
     with pytest.raises(_native.SpecMismatch, match=r"input 'x' is float32\[1,4\], expected float32\[1,3\]"):
-        _native.Compiler.open(plain_model(tmp_path / "a.onnx", [1, 4], 1), SUM)
+        Compiler.open(plain_model(tmp_path / "a.onnx", [1, 4], 1), SUM)
     with pytest.raises(_native.SpecMismatch, match=r"output 'anything' is float32\[1,2\], expected float32\[1,1\]"):
-        _native.Compiler.open(plain_model(tmp_path / "b.onnx", [1, 3], 2), SUM)
+        Compiler.open(plain_model(tmp_path / "b.onnx", [1, 3], 2), SUM)
     with pytest.raises(_native.SpecMismatch, match="is one model, task 'two' has 2 agents"):
-        _native.Compiler.open(f"onnx:{tmp_path}/a.onnx", SPEC)
+        Compiler.open(f"onnx:{tmp_path}/a.onnx", SPEC)
 
 
 def own_policy(folder: Path) -> str:
     """A policy folder for a task that only its compiler and its policy know."""
     with ModelServer(f"pipe:{folder}/channel") as server, ThreadPoolExecutor(1) as thread:
-        thread.submit(lambda: _native.Compiler.open(server.uri, SUM).close())
+        thread.submit(lambda: Compiler.open(server.uri, SUM).close())
         spec: TaskSpec = server.answer(lambda agent, tensors: 0, seconds=SECONDS)
     plain_model(folder / "model.onnx", [1, 3], 1)
     manifest = {"format": 1, "task": "sum", "parameters": {}, "digest": spec.digest, "spec": spec.declared, "agents": {"model": "model.onnx"}}
@@ -171,11 +171,11 @@ def own_policy(folder: Path) -> str:
 
 
 def test_policy_of_a_compilers_own_task_is_served(tmp_path: Path) -> None:
-    with _native.Compiler.open(own_policy(tmp_path), SUM) as compiler:
+    with Compiler.open(own_policy(tmp_path), SUM) as compiler:
         assert compiler.observe(0, {"x": np.float32([1, 2, 4])}) == 7.0
 
 
 def test_policy_of_another_declaration_is_refused(tmp_path: Path) -> None:
     other = SUM.replace('"dtype": "float32"', '"dtype": "float32", "high": 1')
     with pytest.raises(_native.SpecMismatch, match="sum/x: compiler sends high 1"):
-        _native.Compiler.open(own_policy(tmp_path), other)
+        Compiler.open(own_policy(tmp_path), other)

@@ -82,6 +82,21 @@ TEST(Capi, TaskOfThisLibraryIsBoundByItsName) {
 
 class CapiConversation : public FifoTest {};
 
+TEST_F(CapiConversation, LearnerThatLeavesIsAStatus) {
+  auto Learner = std::async(std::launch::async, [&] {
+    LearnerEnd End(Fifo::open(Base, FifoEnd::Learner).value().connect(patience()).value());
+    return End.hello({}, patience());
+  });
+  const Runner R = opened(("pipe:" + Base).c_str());
+  ASSERT_EQ(mlcb_bind(R.get(), Two), MLCB_OK) << mlcb_error(R.get());
+  EXPECT_TRUE(succeeds(Learner.get()));
+  int64_t Index = 7;
+  EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, &Index), MLCB_PEER_GONE, "closed"));
+  EXPECT_EQ(mlcb_choose(R.get(), 0, &Index), MLCB_PEER_GONE);
+  EXPECT_EQ(mlcb_end(R.get(), MLCB_HORIZON, 0), MLCB_PEER_GONE);
+  EXPECT_EQ(Index, 7);
+}
+
 TEST_F(CapiConversation, AsksALearnerForEveryAgent) {
   auto Learner = std::async(std::launch::async, [&] {
     LearnerEnd End(Fifo::open(Base, FifoEnd::Learner).value().connect(patience()).value());
