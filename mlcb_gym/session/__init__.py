@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One compiler at the other end: how it is started, told what to do, watched, and ended."""
 
+from mlcb_gym._native import Compiler
 from mlcb_gym.session.episode import Episode
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
+from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import Session
 from mlcb_gym.session.worker import WorkerSession
 
-__all__ = ["Episode", "EpisodeRequest", "Limits", "Session", "Target", "WorkerSession"]
+__all__ = ["Compiler", "Episode", "EpisodeRequest", "Limits", "ModelServer", "Session", "Target", "WorkerSession"]

@@ -18,9 +18,11 @@ endif()
 
 file(GLOB MLCB_CORE_SOURCES CONFIGURE_DEPENDS spec/*.cpp serdes/*.cpp channel/*.cpp protocol/*.cpp runner/*.cpp)
 add_library(mlcb_core STATIC ${MLCB_CORE_SOURCES})
-target_include_directories(mlcb_core PUBLIC ${MLCB_GENERATED_DIR} PRIVATE ${XXHASH_INCLUDE_DIR} ${ONNXRUNTIME_INCLUDE_DIR})
+target_include_directories(mlcb_core PUBLIC $<BUILD_INTERFACE:${MLCB_GENERATED_DIR}> PRIVATE ${XXHASH_INCLUDE_DIR} ${ONNXRUNTIME_INCLUDE_DIR})
 target_compile_definitions(mlcb_core PRIVATE MLCB_LLVM_MAJOR=${MLCB_LLVM_MAJOR}
                                              MLCB_ONNXRUNTIME_LIBRARY="${MLCB_ONNXRUNTIME_LIBRARY}")
 # No exceptions: it is linked into LLVM's tools. RTTI, so that code with and without it can derive from its classes.
 target_compile_options(mlcb_core PRIVATE -fno-exceptions)
-target_link_libraries(mlcb_core PUBLIC mlcb_options tl::expected PRIVATE nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+# What is only headers, or only how this project is compiled, is no matter of those who link the installed library.
+target_link_libraries(mlcb_core PUBLIC $<BUILD_INTERFACE:mlcb_options> tl::expected
+                                PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${CMAKE_DL_LIBS})

@@ -23,14 +23,14 @@ endif()
 if(MLCB_PLUGIN_SOURCES)
   add_library(mlcb_llvm MODULE ${MLCB_PLUGIN_SOURCES})
   target_link_libraries(mlcb_llvm PRIVATE mlcb_llvm_options $<TARGET_NAME_IF_EXISTS:mlcb_llvm_objects>)
-  install(TARGETS mlcb_llvm LIBRARY DESTINATION mlcb_gym/lib)
+  install(TARGETS mlcb_llvm LIBRARY DESTINATION mlcb_gym/lib COMPONENT python)
 endif()
 
 if(MLCB_WORKER_SOURCES)
   add_executable(mlcb-worker ${MLCB_WORKER_SOURCES})
   target_link_libraries(mlcb-worker PRIVATE mlcb_llvm_options $<TARGET_NAME_IF_EXISTS:mlcb_llvm_objects> LLVM)
-  install(TARGETS mlcb-worker RUNTIME DESTINATION mlcb_gym/bin)
+  install(TARGETS mlcb-worker RUNTIME DESTINATION mlcb_gym/bin COMPONENT python)
 endif()
 
 # Beside the plugin, where it looks: in an editable install the package's own data lies elsewhere.
-install(FILES ${PROJECT_SOURCE_DIR}/mlcb_gym/data/ir2vec-300d.json DESTINATION mlcb_gym/data)
+install(FILES ${PROJECT_SOURCE_DIR}/mlcb_gym/data/ir2vec-300d.json DESTINATION mlcb_gym/data COMPONENT python)

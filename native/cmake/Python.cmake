@@ -12,5 +12,5 @@ nanobind_add_module(_native NB_STATIC NOMINSIZE ${MLCB_PYTHON_SOURCES})
 target_link_libraries(_native PRIVATE mlcb_core)
 nanobind_add_stub(_native_stub MODULE _native OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi
                   PYTHON_PATH $<TARGET_FILE_DIR:_native> DEPENDS _native)
-install(TARGETS _native LIBRARY DESTINATION mlcb_gym)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym)
+install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym COMPONENT python)

@@ -28,28 +28,37 @@ Expected<void> LearnerEnd::bind(BoundSpec Bound, const std::vector<std::string> 
 }
 
 Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
-  const TaskSpec *Task = findTask(Asked.Task);
-  if (!Task)
-    return misplaced("task '" + Asked.Task + "' is not one that this build knows");
-  auto Bound = bindTask(*Task, Asked.Parameters);
-  if (!Bound)
-    return Unexpected(Bound.error());
   Codec = findSerializer(Asked.Serializer);
   if (!Codec)
     return misplaced("unknown serializer '" + Asked.Serializer + "'");
+  auto Bound = askFor(Asked, Until);
+  if (!Bound)
+    return Unexpected(Bound.error());
+  return bind(std::move(*Bound), Asked.Metrics, Asked.When);
+}
+
+/// What both ends bind.
+Expected<BoundSpec> LearnerEnd::askFor(const Hello &Asked, Deadline Until) {
+  const bool AnyTask = Asked.Task.empty();
+  const TaskSpec *Task = findTask(Asked.Task);
+  if (!Task && !AnyTask)
+    return misplaced("task '" + Asked.Task + "' is not one that this build knows");
+  auto Ours = AnyTask ? Expected<BoundSpec>() : bindTask(*Task, Asked.Parameters);
+  if (!Ours)
+    return Ours;
   if (auto Sent = Link.send(FrameKind::Hello, bytesOf(Asked.toJson()), Until); !Sent)
-    return Sent;
+    return Unexpected(Sent.error());
   auto Answer = Link.receive(Until);
   if (!Answer)
     return Unexpected(Answer.error());
   if (Answer->Kind != FrameKind::Hello)
     return Link.refuse({ErrorKind::ProtocolError, "the answer to Hello is not a Hello"});
-  auto Theirs = rebind(Answer->text());
-  if (Theirs && Theirs->Digest != Bound->Digest)
-    Theirs = fail(ErrorKind::SpecMismatch, describeMismatch(Answer->text(), Bound->toJson()));
+  auto Theirs = AnyTask ? readSpec(Answer->text()) : rebind(Answer->text());
+  if (Theirs && !AnyTask && Theirs->Digest != Ours->Digest)
+    Theirs = fail(ErrorKind::SpecMismatch, describeMismatch(Answer->text(), Ours->toJson()));
   if (!Theirs)
     return Link.refuse(Theirs.error());
-  return bind(std::move(*Bound), Asked.Metrics, Asked.When);
+  return Theirs;
 }
 
 Expected<void> LearnerEnd::begin(std::string_view PayloadJson, const FileDescriptor &Episode, Deadline Until) {

@@ -29,7 +29,8 @@ public:
   static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
                                         const std::vector<std::string> &Metrics, Measure When = Measure::Always);
 
-  /// Asks the compiler to bind a task, and checks that it binds what this build would.
+  /// Asks the compiler to bind a task, and checks that it binds what this build would. A Hello without a task takes whichever
+  /// the compiler has, as it declares it.
   Expected<void> hello(const Hello &Asked, Deadline Until);
 
   /// Asks a worker for an episode on the other end of a fresh socket pair.
@@ -55,6 +56,7 @@ public:
   int fileno() const { return Link.fileno(); }
 
 private:
+  Expected<BoundSpec> askFor(const Hello &Asked, Deadline Until);
   Expected<void> bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);

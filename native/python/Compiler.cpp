@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -54,12 +55,16 @@ public:
     if (AllowFork)
       Options.Fork = forkPython;
     Compiler Result(std::make_unique<RemoteRunner>(std::move(Link), std::move(Options)));
-    Result.bind(unwrap(rebind(Spec)));
+    Result.bind(unwrap(readSpec(Spec)));
     return Result;
   }
 
-  static Compiler open(const std::string &Uri) {
+  static Compiler open(const std::string &Uri, const std::optional<std::string> &Spec) {
     Compiler Result(waiting([&] { return openRunner(Uri); }));
+    if (Spec) {
+      Result.bind(unwrap(readSpec(*Spec)));
+      return Result;
+    }
     const std::string Task(Result.Runner->task());
     const TaskSpec *Found = findTask(Task);
     if (!Found)
@@ -140,7 +145,8 @@ void bindCompiler(nb::module_ &Module) {
                   "Over a Unix socket, which it takes over, to a Host of the same bound spec (JSON), metrics and measure; greets it "
                   "with its pid ('begin') or the spec ('hello'). With allow_fork a Fork frame clones this process: "
                   "observe() then returns in the clone too.")
-      .def_static("open", &Compiler::open, "uri"_a, "The runner of a URI, bound as the policy or learner asks.")
+      .def_static("open", &Compiler::open, "uri"_a, "spec"_a = nb::none(),
+                  "The runner of a URI, bound to a task that its JSON declares, or else as the policy or learner asks.")
       .def_prop_ro("spec", &Compiler::spec, "The bound spec as JSON.")
       .def("observe", &Compiler::observe, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
            "The advice for a state; a tensor or metric that is not given keeps its value.",

@@ -103,7 +103,7 @@ private:
                             const std::vector<std::string> &Metrics, Measure When) {
     if (!Spec)
       return LearnerEnd(std::move(Link));
-    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(rebind(*Spec)), Metrics, When));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(readSpec(*Spec)), Metrics, When));
   }
 
   static PyObject *checked(PyObject *Object) {
@@ -154,7 +154,7 @@ void bindHost(nb::module_ &Module) {
       .def("hello", &Host::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
            "measure"_a = "always",
            "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
-           "SpecMismatch.")
+           "SpecMismatch. The task \"\" is whichever the compiler has, declared by itself.")
       .def("begin", &Host::begin, "payload"_a, "fd"_a, "timeout"_a,
            "Asks a worker for an episode whose channel is the socket `fd`; closes our copy of it.")
       .def("receive", &Host::receive, "timeout"_a, "The next message. An Error frame raises PeerError.")

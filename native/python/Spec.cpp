@@ -38,8 +38,7 @@ const Serializer &serializer(const std::string &Name) {
 }
 
 /// The tensors of an agent's observation with these metrics.
-std::vector<TensorSpec> layoutOf(const std::string &SpecJson, size_t Agent, const std::vector<std::string> &Metrics) {
-  const BoundSpec Spec = unwrap(rebind(SpecJson));
+std::vector<TensorSpec> layoutOf(const BoundSpec &Spec, size_t Agent, const std::vector<std::string> &Metrics) {
   if (Agent >= Spec.Task.Agents.size())
     raise({ErrorKind::InvalidArgument, "there is no agent " + std::to_string(Agent)});
   return observationLayouts(Spec, unwrap(wantMetrics(Spec, Metrics)), Measure::Always)[Agent].Tensors;
@@ -49,7 +48,8 @@ nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Ag
   std::vector<std::string> Wanted;
   for (auto [Key, Value] : Metrics)
     Wanted.push_back(nb::cast<std::string>(Key));
-  const auto Layout = layoutOf(SpecJson, Agent, Wanted);
+  const BoundSpec Bound = unwrap(readSpec(SpecJson));
+  const auto Layout = layoutOf(Bound, Agent, Wanted);
   std::vector<Given> Keep;
   std::vector<TensorView> Views;
   for (const TensorSpec &Spec : Layout) {
@@ -66,7 +66,8 @@ nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Ag
 
 nb::tuple decode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::bytes Payload,
                  const std::vector<std::string> &Metrics) {
-  const auto Layout = layoutOf(SpecJson, Agent, Metrics);
+  const BoundSpec Bound = unwrap(readSpec(SpecJson));
+  const auto Layout = layoutOf(Bound, Agent, Metrics);
   const auto *Bytes = static_cast<const std::byte *>(Payload.data());
   const std::vector<std::byte> Aligned(Bytes, Bytes + Payload.size());
   std::vector<TensorView> Views;

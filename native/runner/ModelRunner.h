@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace mlcb {
 
@@ -125,7 +126,27 @@ protected:
   Measure WantedWhen = Measure::Always;
 };
 
-/// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER` or `default:`. A scheme whose library is absent is one clear error.
+/// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration names. A scheme
+/// whose library is absent is one clear error.
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
+
+/// Makes a kind of runner known that is not this library's, by the scheme of its URIs; one static object beside it.
+class RunnerRegistration {
+public:
+  /// Rest is what the URI has after its colon.
+  using Open = Expected<std::unique_ptr<ModelRunner>> (*)(std::string_view Rest);
+
+  RunnerRegistration(std::string_view Scheme, Open OpenIt)
+      : Scheme(Scheme), OpenIt(OpenIt), Next(std::exchange(Head, this)) {}
+
+  /// Null if nobody registered the scheme.
+  static Open find(std::string_view Scheme);
+
+private:
+  static const RunnerRegistration *Head;
+  std::string_view Scheme;
+  Open OpenIt;
+  const RunnerRegistration *Next;
+};
 
 } // namespace mlcb

@@ -137,20 +137,22 @@ Expected<void> OnnxModel::checkInputs(const AgentSpec &Agent) const {
   return {};
 }
 
-Expected<void> OnnxModel::checkOutput(const AgentSpec &Agent) const {
+Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
   auto Declared = signatures(*this, &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
                              &OrtApi::SessionGetOutputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
   const bool Argmax = Agent.Advice.Kind == AdviceKind::Argmax;
   const Dim Choices{Dim::Kind::Fixed, Argmax ? Agent.Advice.Choices.Size : 1, {}};
-  const TensorSpec Output{outputName(Agent.Advice.Kind), DType::Float32, {Choices}, 0, 0, "", TensorRole::Input};
-  auto Found = std::ranges::find(*Declared, Output.Name, &Signature::Name);
-  const std::string Which = "output '" + std::string(Output.Name) + "'";
+  const TensorSpec Wanted{Argmax ? "logits" : "value", DType::Float32, {Choices}, 0, 0, "", TensorRole::Input};
+  auto Found = std::ranges::find(*Declared, Wanted.Name, &Signature::Name);
+  if (Declared->size() == 1)
+    Found = Declared->begin();
   if (Found == Declared->end())
-    return invalid(Path, "it has no " + Which + ", expected " + text(Output));
-  if (!fits(*Found, Output))
-    return invalid(Path, Which + " is " + text(*Found) + ", expected " + text(Output));
+    return invalid(Path, "it has no output '" + std::string(Wanted.Name) + "', expected " + text(Wanted));
+  if (!fits(*Found, Wanted))
+    return invalid(Path, "output '" + Found->Name + "' is " + text(*Found) + ", expected " + text(Wanted));
+  Output = Found->Name;
   return {};
 }
 
@@ -173,7 +175,7 @@ Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Ag
   OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, Api.ReleaseSession));
   if (auto Done = Model.checkInputs(Agent); !Done)
     return Unexpected(Done.error());
-  if (auto Done = Model.checkOutput(Agent); !Done)
+  if (auto Done = Model.findOutput(Agent); !Done)
     return Unexpected(Done.error());
   return Model;
 }

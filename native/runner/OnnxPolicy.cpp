@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -28,13 +29,20 @@ Expected<Json> readManifest(const std::string &Path) {
   return Manifest;
 }
 
-/// The spec of this build for the policy's task and parameters; it must be the one that the policy was trained with.
-Expected<BoundSpec> bindManifest(const std::string &Path, const Json &Manifest) {
+/// The policy's task as this build declares it, or else as the policy does.
+Expected<BoundSpec> bindTaskOf(const Json &Manifest) {
   const std::string Name = stringOf(member(Manifest, "task"));
-  const TaskSpec *Task = findTask(Name);
-  if (!Task)
-    return fail(ErrorKind::SpecMismatch, Path + ": task '" + Name + "' is not one that this build knows");
-  auto Spec = bindTask(*Task, dumpJson(member(Manifest, "parameters")));
+  if (const TaskSpec *Task = findTask(Name))
+    return bindTask(*Task, dumpJson(member(Manifest, "parameters")));
+  const Json &Declared = member(Manifest, "spec");
+  if (Name.empty() || stringOf(member(Declared, "task")) != Name)
+    return fail(ErrorKind::SpecMismatch, "task '" + Name + "' is not one that this build knows, nor declared in 'spec'");
+  return readSpec(dumpJson(Declared));
+}
+
+/// The spec for the policy's task and parameters; it must be the one that the policy was trained with.
+Expected<BoundSpec> bindManifest(const std::string &Path, const Json &Manifest) {
+  auto Spec = bindTaskOf(Manifest);
   if (!Spec)
     return fail(ErrorKind::SpecMismatch, Path + ": " + Spec.error().Message);
   if (Spec->Digest != stringOf(member(Manifest, "digest")))
@@ -69,20 +77,43 @@ Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder) {
   return std::make_shared<const OnnxPolicy>(std::move(Policy));
 }
 
-} // namespace
+Expected<std::shared_ptr<const OnnxPolicy>> loadModelAlone(const std::string &Path, const BoundSpec &Spec) {
+  const auto &Agents = Spec.Task.Agents;
+  if (Agents.size() != 1)
+    return fail(ErrorKind::SpecMismatch, Path + " is one model, task '" + std::string(Spec.Task.Name) + "' has " +
+                                             std::to_string(Agents.size()) + " agents");
+  auto Model = OnnxModel::load(Path, Agents[0]);
+  if (!Model)
+    return Unexpected(Model.error());
+  OnnxPolicy Policy{Path, Spec, Spec.toJson(), {}};
+  Policy.Models.push_back(std::move(*Model));
+  return std::make_shared<const OnnxPolicy>(std::move(Policy));
+}
 
-Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::open(const std::string &Folder) {
+/// What is in use under that path, and for that spec where a model has none of its own; else what Load gives.
+Expected<std::shared_ptr<const OnnxPolicy>> shared(const std::string &Path, const std::string &Digest,
+                                                   const std::function<Expected<std::shared_ptr<const OnnxPolicy>>()> &Load) {
   static std::mutex Guard;
-  static std::map<std::string, std::weak_ptr<const OnnxPolicy>> Open;
+  static std::map<std::pair<std::string, std::string>, std::weak_ptr<const OnnxPolicy>> Open;
   std::error_code Ignored;
-  const std::string Key = std::filesystem::weakly_canonical(Folder, Ignored).string();
+  const std::pair Key{std::filesystem::weakly_canonical(Path, Ignored).string(), Digest};
   const std::lock_guard Lock(Guard);
   if (auto Known = Open[Key].lock())
     return Known;
-  auto Loaded = load(Folder);
+  auto Loaded = Load();
   if (Loaded)
     Open[Key] = *Loaded;
   return Loaded;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::open(const std::string &Folder) {
+  return shared(Folder, "", [&] { return load(Folder); });
+}
+
+Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::ofModel(const std::string &Path, const BoundSpec &Spec) {
+  return shared(Path, Spec.Digest, [&] { return loadModelAlone(Path, Spec); });
 }
 
 } // namespace mlcb

@@ -4,6 +4,7 @@
 #include "runner/OnnxPolicy.h"
 
 #include <cmath>
+#include <filesystem>
 
 namespace mlcb {
 
@@ -56,20 +57,35 @@ struct OnnxRunner::Query {
   }
 };
 
-OnnxRunner::OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy) : Policy(std::move(Policy)) {}
+OnnxRunner::OnnxRunner(std::string ModelPath, std::shared_ptr<const OnnxPolicy> Policy)
+    : ModelPath(std::move(ModelPath)), Policy(std::move(Policy)) {}
 OnnxRunner::~OnnxRunner() = default;
 
-Expected<std::unique_ptr<OnnxRunner>> OnnxRunner::open(const std::string &Folder) {
-  auto Policy = OnnxPolicy::open(Folder);
+Expected<std::unique_ptr<OnnxRunner>> OnnxRunner::open(const std::string &Path) {
+  std::error_code Ignored;
+  if (std::filesystem::is_regular_file(Path, Ignored))
+    return std::unique_ptr<OnnxRunner>(new OnnxRunner(Path, nullptr));
+  auto Policy = OnnxPolicy::open(Path);
   if (!Policy)
     return Unexpected(Policy.error());
-  return std::unique_ptr<OnnxRunner>(new OnnxRunner(std::move(*Policy)));
+  return std::unique_ptr<OnnxRunner>(new OnnxRunner("", std::move(*Policy)));
 }
 
-std::string_view OnnxRunner::task() const { return Policy->Spec.Task.Name; }
-std::string_view OnnxRunner::parameters() const { return Policy->Spec.Parameters; }
+std::string_view OnnxRunner::task() const { return ModelPath.empty() ? Policy->Spec.Task.Name : ""; }
+
+std::string_view OnnxRunner::parameters() const {
+  if (ModelPath.empty())
+    return Policy->Spec.Parameters;
+  return "{}";
+}
 
 Expected<void> OnnxRunner::onBind() {
+  if (!ModelPath.empty()) {
+    auto Model = OnnxPolicy::ofModel(ModelPath, Spec);
+    if (!Model)
+      return Unexpected(Model.error());
+    Policy = std::move(*Model);
+  }
   if (Spec.Digest != Policy->Spec.Digest)
     return fail(ErrorKind::SpecMismatch,
                 Policy->Folder + ": " + describeMismatch(Spec.toJson(), Policy->SpecJson, "the policy"));
@@ -86,7 +102,7 @@ Expected<void> OnnxRunner::onBind() {
     New.Values.resize(New.Inputs.size());
     const bool Argmax = Declared.Advice.Kind == AdviceKind::Argmax;
     New.Output.resize(Argmax ? static_cast<size_t>(Declared.Advice.Choices.Size) : 1);
-    New.OutputName = OnnxModel::outputName(Declared.Advice.Kind);
+    New.OutputName = New.Model->output().c_str();
     const int64_t Shape[] = {1, static_cast<int64_t>(New.Output.size())};
     auto Value = New.tensor(New.Output.data(), New.Output.size() * sizeof(float), Shape, DType::Float32);
     if (!Value)

@@ -4,6 +4,8 @@
 #include "runner/OnnxRunner.h"
 #include "runner/RemoteRunner.h"
 
+#include <algorithm>
+
 namespace mlcb {
 namespace {
 
@@ -49,10 +51,21 @@ template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<s
 
 } // namespace
 
+constinit const RunnerRegistration *RunnerRegistration::Head = nullptr;
+
+RunnerRegistration::Open RunnerRegistration::find(std::string_view Scheme) {
+  for (const RunnerRegistration *One = Head; One; One = One->Next)
+    if (One->Scheme == Scheme)
+      return One->OpenIt;
+  return nullptr;
+}
+
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
   const Uri Where = Uri::parse(Text);
   if (Where.Scheme == "default")
     return std::make_unique<DefaultRunner>();
+  if (const RunnerRegistration::Open Open = RunnerRegistration::find(Where.Scheme))
+    return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
     return invalid(Text, "expected pipe:BASE, onnx:FOLDER or default:");
   if (Where.Scheme == "onnx")

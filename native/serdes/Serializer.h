@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace mlcb {
 
@@ -35,6 +36,19 @@ public:
 
 /// The serializer of that name; null if there is none.
 const Serializer *findSerializer(std::string_view Name);
+
+/// Makes a serializer known that is not this library's; one static object beside it.
+class SerializerRegistration {
+public:
+  explicit SerializerRegistration(const Serializer &New) : New(New), Next(std::exchange(Head, this)) {}
+
+  static const Serializer *find(std::string_view Name);
+
+private:
+  static const SerializerRegistration *Head;
+  const Serializer &New;
+  const SerializerRegistration *Next;
+};
 
 inline constexpr std::string_view DefaultSerializer = "bitstream";
 

@@ -5,7 +5,6 @@
 namespace mlcb {
 namespace {
 
-constexpr int64_t MaxDimension = 1 << 24;
 constexpr size_t MaxAgentBytes = size_t(48) << 20; // leaves room in a frame of 64 MiB
 
 Unexpected invalid(const TaskSpec &Task, const std::string &What) {
@@ -69,26 +68,33 @@ Expected<void> resolve(Dim &D, const TaskSpec &Task, const Json &Values) {
 }
 
 Expected<void> resolve(AgentSpec &Agent, const TaskSpec &Task, const Json &Values) {
-  size_t Bytes = 0;
-  for (TensorSpec &Tensor : Agent.Inputs) {
+  for (TensorSpec &Tensor : Agent.Inputs)
     for (Dim &D : Tensor.Shape)
       if (auto Done = resolve(D, Task, Values); !Done)
         return Done;
+  if (auto Done = resolve(Agent.Advice.Choices, Task, Values); !Done)
+    return Done;
+  return checkSize(Task, Agent);
+}
+
+} // namespace
+
+Expected<void> checkSize(const TaskSpec &Task, const AgentSpec &Agent) {
+  size_t Bytes = 0;
+  for (const TensorSpec &Tensor : Agent.Inputs) {
     const size_t Elements = Tensor.maxElements();
     if (Elements > MaxAgentBytes || (Bytes += Elements * byteSize(Tensor.Type)) > MaxAgentBytes)
       return invalid(Task, "the tensors of agent '" + std::string(Agent.Name) + "' exceed " +
                                std::to_string(MaxAgentBytes) + " bytes at '" + std::string(Tensor.Name) + "'");
   }
-  return resolve(Agent.Advice.Choices, Task, Values);
+  return {};
 }
-
-} // namespace
 
 Expected<BoundSpec> bindTask(const TaskSpec &Task, std::string_view ParametersJson) {
   auto Values = mergeParameters(Task, ParametersJson);
   if (!Values)
     return Unexpected(Values.error());
-  BoundSpec Spec{Task, dumpJson(*Values), ""};
+  BoundSpec Spec{Task, dumpJson(*Values), "", MLCB_LLVM_MAJOR};
   for (AgentSpec &Agent : Spec.Task.Agents)
     if (auto Done = resolve(Agent, Task, *Values); !Done)
       return Unexpected(Done.error());

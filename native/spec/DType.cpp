@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "spec/DType.h"
 
+#include <algorithm>
 #include <array>
 
 namespace mlcb {
@@ -26,6 +27,13 @@ static_assert(Rows.size() == static_cast<size_t>(DType::String) + 1);
 } // namespace
 
 std::string_view name(DType Type) { return Rows[static_cast<size_t>(Type)].Name; }
+
+std::optional<DType> dtype(std::string_view Name) {
+  const auto Found = std::ranges::find(Rows, Name, &Row::Name);
+  if (Found == Rows.end())
+    return {};
+  return static_cast<DType>(Found - Rows.begin());
+}
 
 size_t byteSize(DType Type) { return Rows[static_cast<size_t>(Type)].Bytes; }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +15,7 @@ enum class DType : uint8_t { Int8, Int16, Int32, Int64, UInt8, Float32, Float64,
 
 /// NumPy's name of the type ("float32"); "string" for String.
 std::string_view name(DType Type);
+std::optional<DType> dtype(std::string_view Name);
 
 /// Bytes of one element; 0 for String.
 size_t byteSize(DType Type);

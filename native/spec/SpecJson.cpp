@@ -66,8 +66,9 @@ Json describe(const BoundSpec &Spec, Docs With) {
   Json Result{{"task", Spec.Task.Name},
               {"parameters", parseJson(Spec.Parameters)},
               {"agents", std::move(Agents)},
-              {"metrics", describe(Spec.Task.Metrics, With)},
-              {"llvm", MLCB_LLVM_MAJOR}};
+              {"metrics", describe(Spec.Task.Metrics, With)}};
+  if (Spec.Llvm)
+    Result["llvm"] = Spec.Llvm;
   addDoc(Result, Spec.Task.Doc, With);
   return Result;
 }

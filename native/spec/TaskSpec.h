@@ -5,6 +5,7 @@
 #include "spec/DType.h"
 #include "spec/Error.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,13 +62,16 @@ struct ParamSpec {
   std::string_view Doc;
 };
 
-/// A task as declared in native/tasks/<name>.def.
+/// A task as declared in native/tasks/<name>.def, or by a compiler of its own in JSON.
 struct TaskSpec {
   std::string_view Name;
   std::string_view Doc;
   std::vector<ParamSpec> Params;
   std::vector<AgentSpec> Agents;
   std::vector<TensorSpec> Metrics;
+
+  /// What the names above are part of, where they were read; they live as long as any copy of the task.
+  std::shared_ptr<const void> Text = nullptr;
 };
 
 /// A task whose parameters have values: every shape is known, and a digest names it.
@@ -76,6 +80,7 @@ struct BoundSpec {
   TaskSpec Task;          // every Dim of Kind::Param carries its Size
   std::string Parameters; // canonical JSON object: every declared parameter, keys sorted
   std::string Digest;     // 32 hex digits
+  int Llvm = 0;           // major version of the LLVM whose program is observed; 0 where there is none
 
   std::string toJson() const;
 };
@@ -89,6 +94,11 @@ Expected<BoundSpec> bindTask(const TaskSpec &Task, std::string_view ParametersJs
 
 /// Binds again what the JSON of a bound spec binds. A task this build lacks or declares otherwise is a SpecMismatch.
 Expected<BoundSpec> rebind(std::string_view BoundJson);
+
+/// The bound spec of any task, from its JSON (docs/integration.md): as rebind() for one of this build's, else as it is declared
+/// there; so a compiler brings a task of its own. What is wrong with the declaration is InvalidArgument, a digest that is
+/// given and not its own SpecMismatch.
+Expected<BoundSpec> readSpec(std::string_view BoundJson);
 
 /// One sentence naming the first difference between what the compiler sends and what the Expecter expects, as
 /// "posetrl/embedding: compiler sends float32[75], this build expects float32[300]". Both are JSON of bound specs.

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The model's end for compilers that somebody else starts, in any language, of any task."""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from mlcb_gym import _native
+from mlcb_gym.errors import TaskError
+from mlcb_gym.session.episode import translated
+from mlcb_gym.spec import TaskSpec
+
+Model = Callable[[str, Mapping[str, Any]], int | float]
+
+
+class ModelServer:
+    """A place where compilers find a model. A context manager: the place goes with it.
+
+    Args:
+        uri: ``pipe:BASE``, the FIFOs ``BASE.in`` and ``BASE.out``, made where they do not exist; by default in a temporary folder.
+
+    Raises:
+        TaskError: the URI is of another form.
+    """
+
+    def __init__(self, uri: str | None = None) -> None:
+        with ExitStack() as made:
+            self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
+            scheme, _, self._base = self.uri.partition(":")
+            if scheme != "pipe" or not self._base:
+                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE")
+            for fifo in (Path(f"{self._base}.in"), Path(f"{self._base}.out")):
+                if not fifo.exists():
+                    os.mkfifo(fifo, 0o600)
+                    made.callback(fifo.unlink, missing_ok=True)
+            self._made = made.pop_all()
+
+    def answer(self, model: Model, *, seconds: float = 600.0) -> TaskSpec:
+        """Answers all questions of the next compiler, until it says goodbye; returns its task, as it declared it.
+
+        Args:
+            model: gets the name of the agent that is asked and its tensors by name; gives an index that the mask allows, or a value.
+            seconds: how long to wait for the compiler, and for each of its turns.
+
+        Raises:
+            CompilerError: the compiler said why it gave up.
+            SessionLost: no compiler came, or it left without a word, was silent too long, or talked nonsense.
+        """
+        with _native.Host.fifo(self._base) as host:
+            with translated():
+                spec = TaskSpec(host.hello("", "{}", [], seconds))
+            while (message := _next(host, seconds)).kind != "bye":
+                if message.kind == "observation":
+                    host.advise(model(spec.agents[message.agent].name, message.tensors))
+        return spec
+
+    def close(self) -> None:
+        """Removes what was made. May be called twice."""
+        self._made.close()
+
+    def __enter__(self) -> "ModelServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _next(host: _native.Host, seconds: float) -> _native.Message:
+    with translated():
+        return host.receive(seconds)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The examples, built from an installed copy outside the tree, as a stranger would."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+BUILD = ROOT / "build" / "tests"  # as `make test-native` leaves it: what is built there is not built again
+OPTIONS = ["-DMLCB_TESTS=ON", "-DMLCB_LLVM=OFF", "-DMLCB_PYTHON=OFF", f"-DPython_EXECUTABLE={sys.executable}"]
+UNROLLED = ["loop 0: unroll by 4", "loop 1: unroll by 8", "loop 2: unroll by 1", "loop 3: unroll by 8", "loop 4: unroll by 1"]
+
+
+def run(*command: object, **options: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed copy."""
+    installed = tmp_path_factory.mktemp("mlcb") / "prefix"
+    run("cmake", "-G", "Ninja", "-S", ROOT, "-B", BUILD, *OPTIONS)
+    run("cmake", "--build", BUILD, "--target", "mlcb_core", "mlcb_c")
+    run("cmake", "--install", BUILD, "--component", "development", "--prefix", installed)
+    return installed
+
+
+@pytest.fixture
+def build(prefix: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """Builds an example in a folder of its own."""
+
+    def build_example(name: str) -> Path:
+        source = tmp_path / name
+        shutil.copytree(EXAMPLES / name, source)
+        run("cmake", "-G", "Ninja", "-S", source, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_C_FLAGS=-Wall -Werror")
+        run("cmake", "--build", tmp_path / "build")
+        return tmp_path / "build"
+
+    return build_example
+
+
+def serve(compiler: Path) -> list[str]:
+    """What a compiler decides when it asks the model server."""
+    return run(sys.executable, EXAMPLES / "server" / "server.py", compiler).splitlines()
+
+
+def test_compiler_in_c_asks_a_model_server(build: Callable[[str], Path]) -> None:
+    unroll = build("c") / "unroll"
+    assert serve(unroll) == UNROLLED
+    assert run(unroll, "default:").splitlines()[1] == "loop 1: unroll by 2"
+
+
+def test_compiler_in_cpp_asks_two_agents_of_a_model_server(build: Callable[[str], Path]) -> None:
+    schedule = build("cpp") / "schedule"
+    assert serve(schedule) == ["issue 0", "issue 2", "issue 1", "issue 3", "issue 4", "cycles 7.5"]
+    assert run(schedule).splitlines() == [f"issue {i}" for i in range(5)]
+
+
+def test_plain_model_answers_a_compiler_in_c(build: Callable[[str], Path], tmp_path: Path) -> None:
+    run(sys.executable, EXAMPLES / "plain_model" / "make_model.py", tmp_path / "cost.onnx")
+    assert run(build("plain_model") / "cost", f"onnx:{tmp_path}/cost.onnx") == "15 cycles\n"
+
+
+def test_runner_and_serializer_of_a_stranger_are_found_by_their_names(build: Callable[[str], Path], tmp_path: Path) -> None:
+    for end in (".in", ".out"):
+        os.mkfifo(f"{tmp_path}/channel{end}")
+    assert run(build("extending") / "extending", tmp_path / "channel") == "fixed: 3\npipe: 1\n"
+
+
+def test_pkg_config_says_how_to_compile_and_link(prefix: Path, tmp_path: Path) -> None:
+    (config,) = prefix.rglob("mlcb.pc")
+    flags = run("pkg-config", "--cflags", "--libs", "mlcb", env={**os.environ, "PKG_CONFIG_PATH": str(config.parent)}).split()
+    library = config.parent.parent
+    run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", EXAMPLES / "c" / "unroll.c", "-o", tmp_path / "unroll", *flags, f"-Wl,-rpath,{library}")
+    assert run(tmp_path / "unroll").count("\n") == 5
+
+
+def test_library_shows_the_c_interface_alone(prefix: Path) -> None:
+    (library,) = prefix.rglob("libmlcb.so")
+    symbols = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    assert "mlcb_open" in symbols
+    assert [name for name in symbols if not name.startswith("mlcb_")] == []
+
+
+def test_every_installed_header_stands_alone(prefix: Path) -> None:
+    include = prefix / "include"
+    headers = sorted(path.relative_to(include) for path in include.rglob("*.h"))
+    source = "".join(f"#include <{header}>\n" for header in headers)
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{include}", f"-I{include}/mlcb"]
+    run("c++", *flags, "-fsyntax-only", "-x", "c++", "-", input=source)
+    assert Path("mlcb/runner/ModelRunner.h") in headers
