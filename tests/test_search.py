@@ -2,8 +2,11 @@
 """Rollouts, searches, coresets, and what is cloned from them, on a task whose optimum is known."""
 
 import copy
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import Any
 
 import numpy as np
@@ -11,13 +14,14 @@ import pytest
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.training.coreset import Matrix, candidates, evaluate_sequences, write_actions
 from mlcb_gym.training.environment import Shaping
 from mlcb_gym.training.imitation import Cloning, clone, demonstrate
 from mlcb_gym.training.lookahead import Lookahead, look_into_all, read_decisions
-from mlcb_gym.training.policy import evaluate
-from mlcb_gym.training.rollouts import play, replay
+from mlcb_gym.training.policy import evaluate, random
+from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
 from mlcb_gym.training.search import Search, run_search
 from mlcb_gym.training.selector import Selection, chosen_geomean, first_observations, fit, stacked
 from mlcb_gym.training.statistics import geomean
@@ -41,6 +45,52 @@ def test_every_script_is_played_whatever_the_number_of_environments(envs: list[T
     traces = list(play(envs, (replay(program, (0, 4)) for program in PROGRAMS)))
     assert sorted(t.program for t in traces) == sorted(PROGRAMS)
     assert {t.ratio for t in traces} == {1.0}
+
+
+class SilentToy(ToyEnv):
+    """The toy with a compiler that says nothing before ``speak``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard, self.said = os.pipe()
+
+    def speak(self) -> None:
+        os.close(self.said)
+
+    def ready(self) -> bool:
+        return bool(select([self.heard], [], [], 0)[0])
+
+    def fileno(self) -> int:
+        return self.heard
+
+
+def test_others_are_played_while_one_compiler_is_silent() -> None:
+    silent = SilentToy()
+    played = play([silent, ToyEnv()], (replay(program, (0, 4)) for program in PROGRAMS))
+    others = [next(played).program for _ in PROGRAMS[1:]]
+    silent.speak()
+    assert [*others, *(t.program for t in played)] == [*PROGRAMS[1:], PROGRAMS[0]]
+    os.close(silent.heard)
+
+
+def test_results_in_order_are_those_of_the_scripts(envs: list[ToyEnv]) -> None:
+    lengths = [1 + i % 5 for i in range(len(PROGRAMS))]
+    traces = play_in_order(envs, (replay(p, (0,) * n) for p, n in zip(PROGRAMS, lengths, strict=True)))
+    assert [(t.program, len(t.actions)) for t in traces] == list(zip(PROGRAMS, lengths, strict=True))
+
+
+def test_program_that_cannot_be_begun_is_a_result_and_the_others_go_on(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
+    chosen = ("no-such-program", program)
+    failed, played = play_in_order([make_env(max_steps=1)], (replay(p, (0,)) for p in chosen))
+    assert "no-such-program" in (failed.error or "")
+    assert played.error is None
+
+
+def test_episodes_are_equal_whatever_the_number_of_compilers(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
+    def play_on(count: int) -> list[Trace]:
+        return play_in_order([make_env() for _ in range(count)], (episode(program, random(np.random.default_rng(i))) for i in range(6)))
+
+    assert play_on(1) == play_on(3)
 
 
 def test_trace_survives_its_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,7 @@ def evaluate_policy(folder: Path, programs: ProgramsLike, *, episodes: int = 100
         evaluation.add("policy", _play(envs, chosen, lambda program: episode(program, policy.choose), "policy"))
         evaluation.add_guarded("policy", "policy, guarded")
         _add_fixed(evaluation, session, chosen, baselines)
-        rng = np.random.default_rng(seed)
-        tried = [_play(envs, chosen, lambda program: episode(program, random(rng)), f"random {i + 1}") for i in range(episodes)]
+        tried = [_play(envs, chosen, partial(_random, seed=(seed, i)), f"random {i + 1}") for i in range(episodes)]
         for count in (c for c in (1, 10, 100) if c <= episodes):
             evaluation.add_best(f"random, best of {count}", list(zip(*tried[:count], strict=True)))
     return evaluation
@@ -131,6 +131,10 @@ def _play(envs: Sequence[CompilerEnv], programs: Sequence[Program], script: Call
     played = track(play(envs, map(script, programs)), description=label, total=len(programs), transient=True)
     by_name = {trace.program: trace for trace in played}
     return [by_name[program.name] for program in programs]
+
+
+def _random(program: Program, seed: tuple[int, int]) -> Script[Trace]:
+    return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
 
 
 def _text_ratio(trace: Trace) -> float:
