@@ -79,7 +79,8 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
     sizes = tuple(float(a.info["size"]) for a in answers if "size" in a.info)
     last = answer.info
     oz = float(last.get("size_oz", math.nan))
-    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"))
+    seconds = sum(a.info["llvm_seconds"] for a in answers) if "llvm_seconds" in last and "error" not in last else None
+    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"), seconds)
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:

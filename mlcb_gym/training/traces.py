@@ -22,6 +22,7 @@ class Trace:
     Args:
         sizes: the size before the first action and after each; the last one alone where only the end was measured.
         text: the final bytes of code, where they were measured; ``text_oz`` those of -Oz.
+        seconds: what the compiler worked, where that was measured at every step.
     """
 
     program: str
@@ -31,6 +32,7 @@ class Trace:
     error: str | None = None
     text: float | None = None
     text_oz: float | None = None
+    seconds: float | None = None
 
     @property
     def ratio(self) -> float:
