@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rollouts, searches, coresets, and what is cloned from them, on a task whose optimum is known."""
+"""Rollouts, coresets, look-ahead, and what is distilled from it, on a task whose optimum is known."""
 
 import copy
 import os
@@ -13,32 +13,25 @@ import numpy as np
 import pytest
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import NetworkConfig
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.training.coreset import Matrix, candidates, evaluate_sequences, write_actions
-from mlcb_gym.training.environment import Shaping
-from mlcb_gym.training.imitation import Cloning, clone, demonstrate
+from mlcb_gym.training.coreset import Matrix, evaluate_sequences
+from mlcb_gym.training.distill import Distillation, warm_start
+from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Lookahead, look_into_all, read_decisions
 from mlcb_gym.training.policy import evaluate, random
 from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
-from mlcb_gym.training.search import Search, run_search
-from mlcb_gym.training.selector import Selection, chosen_geomean, first_observations, fit, stacked
+from mlcb_gym.training.run import recipe
 from mlcb_gym.training.statistics import geomean
-from mlcb_gym.training.traces import FAILED_RATIO, Trace, best_by_program, read_traces
+from mlcb_gym.training.traces import FAILED_RATIO, Trace
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 STOP = ACTIONS.index("stop")
-SEARCH = Search(episodes=60, random_episodes=10, max_steps=6, stop=STOP, actions=len(ACTIONS))
 
 
 @pytest.fixture
 def envs() -> list[ToyEnv]:
     return ToyVectorEnv(4).envs
-
-
-def trace(*sizes: float, actions: tuple[int, ...]) -> Trace:
-    return Trace("p", actions, sizes, 100.0)
 
 
 def test_every_script_is_played_whatever_the_number_of_environments(envs: list[ToyEnv]) -> None:
@@ -93,36 +86,10 @@ def test_episodes_are_equal_whatever_the_number_of_compilers(make_env: Callable[
     assert play_on(1) == play_on(3)
 
 
-def test_trace_survives_its_file(tmp_path: Path) -> None:
-    written = trace(150.0, 100.0, actions=(0,))
-    (tmp_path / "t.jsonl").write_text(written.to_json() + "\n" + written.to_json()[:20])
-    assert list(read_traces(tmp_path / "t.jsonl")) == [written]
-
-
-def test_trace_is_trimmed_to_its_smallest_state() -> None:
-    assert trace(150.0, 90.0, 90.0, 95.0, actions=(3, 1, 2)).trimmed() == (3,)
-
-
-def test_equally_small_episodes_count_once_the_shortest() -> None:
-    long, short = trace(150.0, 100.0, 90.0, actions=(0, 1)), trace(150.0, 90.0, actions=(1,))
-    assert best_by_program([long, short], count=3) == {"p": [short]}
-
-
-def test_search_finds_the_known_optimum(envs: list[ToyEnv], tmp_path: Path) -> None:
-    best = run_search(envs, PROGRAMS, SEARCH, tmp_path / "search.jsonl")
-    assert {round(traces[0].best_ratio, 6) for traces in best.values()} == {OPTIMUM}
-
-
-def test_finished_search_is_not_repeated(envs: list[ToyEnv], tmp_path: Path) -> None:
-    first = run_search(envs, PROGRAMS[:2], SEARCH, tmp_path / "search.jsonl")
-    assert run_search([], PROGRAMS[:2], SEARCH, tmp_path / "search.jsonl") == first
-
-
 def test_coreset_is_chosen_greedily() -> None:
     matrix = Matrix(("a", "b"), ((0,), (1,), (2,)), np.array([[0.9, 1.0, 0.95], [1.1, 0.9, 0.96]]))
     assert matrix.best_fixed() == 1
     assert matrix.coreset(2) == [1, 0]
-    assert matrix.oracle([1, 0]) == pytest.approx(0.9)
 
 
 def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Path) -> None:
@@ -131,39 +98,6 @@ def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Pat
     again = evaluate_sequences([], PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
     assert np.array_equal(first.ratios, again.ratios)
     assert first.ratios[0].tolist() == pytest.approx([1.0, OPTIMUM, 1.5])
-
-
-def test_coreset_becomes_an_action_list(tmp_path: Path) -> None:
-    write_actions(tmp_path / "actions.txt", [(0, 1), (0,)], ACTIONS, header="found by a test")
-    assert (tmp_path / "actions.txt").read_text().splitlines() == ["# found by a test", "default<Oz> ; kind0", "default<Oz>", "stop"]
-
-
-def test_selector_chooses_for_each_program_what_suits_it(envs: list[ToyEnv], tmp_path: Path) -> None:
-    matrix = evaluate_sequences(envs, PROGRAMS, [(0, 1), (0, 2), (0, 3)], tmp_path / "matrix.jsonl")
-    seen = stacked(first_observations(envs, PROGRAMS), matrix.programs)
-    selection = Selection(epochs=60)
-    model = fit(seen, matrix.ratios, observation_space=envs[0].observation_space, network=NetworkConfig(), selection=selection)
-    assert chosen_geomean(model, seen, matrix.ratios) == pytest.approx(OPTIMUM)
-
-
-def test_cloned_policy_does_what_was_searched(envs: list[ToyEnv], tmp_path: Path) -> None:
-    best = run_search(envs, PROGRAMS, SEARCH, tmp_path / "search.jsonl")
-    cloning = Cloning(epochs=80)
-    demonstrations = demonstrate(envs, PROGRAMS, best, cloning, stop=STOP)
-    weights = clone(ToyVectorEnv(1), demonstrations, network=NetworkConfig(), shaping=Shaping(), cloning=cloning)
-    module = MaskedPolicyGradient(
-        observation_space=envs[0].observation_space,
-        action_space=envs[0].action_space,
-        inference_only=False,
-        model_config={"network": {}},
-    )
-    module.load_state_dict(weights)
-    assert geomean([t.ratio for t in evaluate(module.network, envs, PROGRAMS)]) < 0.97
-
-
-def test_candidates_are_the_best_first_without_stop() -> None:
-    found = {"p": [trace(150.0, 90.0, 90.0, actions=(1, STOP))], "q": [trace(150.0, 80.0, actions=(2,))]}
-    assert candidates(found, stop=STOP) == [(2,), (1,)]
 
 
 @dataclass(frozen=True)
@@ -221,6 +155,17 @@ def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> Non
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
     found = list(look_into_all(ForkingToy(), programs, Lookahead(final=(STOP,)), tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
+
+
+def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
+    programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
+    assert not [f.error for f in look_into_all(ForkingToy(), programs, Lookahead(final=(STOP,)), tmp_path) if f.error]  # type: ignore[arg-type]
+    network = {"hidden": [64]}
+    weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network}), tmp_path, Distillation(batch=16))
+    space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
+    module = MaskedPolicyGradient(**space, model_config={"network": network}, inference_only=False)
+    module.load_state_dict(weights)
+    assert geomean([t.ratio for t in evaluate(module.network, envs, PROGRAMS)]) < 0.97
 
 
 @pytest.mark.parametrize("forks", [3, 7])
