@@ -25,7 +25,7 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import random
 from mlcb_gym.training.rollouts import episode, play
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import estimate
+from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 
 MINUTES = float(os.environ.get("DEMO_MINUTES", "4"))
@@ -93,7 +93,7 @@ def report(programs: tuple[Program, ...], ratios: dict[str, list[float]]) -> Non
     for i, program in enumerate(programs):
         table.add_row(program.project, *(f"{values[i]:.3f}" for values in ratios.values()))
     table.add_section()
-    table.add_row("geomean", *(f"{estimate(values).mean:.3f}" for values in ratios.values()))
+    table.add_row("geomean", *(f"{geomean(values):.3f}" for values in ratios.values()))
     console.print(table)
     draw(programs, ratios, OUTPUT / "demo.png")
     console.print(f"picture: {OUTPUT / 'demo.png'}")
@@ -108,7 +108,7 @@ def draw(programs: tuple[Program, ...], ratios: dict[str, list[float]], path: Pa
     figure, axes = pyplot.subplots(figsize=(10, 4.5), layout="constrained")
     width = 0.8 / len(ratios)
     for i, (label, values) in enumerate(ratios.items()):
-        axes.bar(np.arange(len(programs)) + i * width, np.array(values) - 1, width, bottom=1, label=f"{label}: {estimate(values).mean:.3f}")
+        axes.bar(np.arange(len(programs)) + i * width, np.array(values) - 1, width, bottom=1, label=f"{label}: {geomean(values):.3f}")
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_xticks(np.arange(len(programs)) + 0.4, [p.project for p in programs], rotation=30, ha="right")
     axes.set(ylabel="size / size of clang -Oz")

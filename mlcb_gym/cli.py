@@ -182,17 +182,20 @@ def evaluate(
     split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
     programs: Annotated[str | None, typer.Option(help="any programs")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
-    episodes: Annotated[int, typer.Option(help="random episodes per program")] = 100,
+    best_of: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="of how many random episodes, and sequences of the coreset, to take the best: 1 and 10; repeatable"),
+    ] = None,
     seed: int = 1,
 ) -> None:
     """Compare a policy with -Oz, fixed sequences, random and coreset search, program by program."""
     from mlcb_gym.policies import shipped
-    from mlcb_gym.training.evaluation import evaluate_policy
+    from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
 
     folder = policy if policy != Path() else shipped().get(task.value)
     if folder is None:
         raise errors.PolicyError(f"{task.value}: no policy ships, expected --policy FOLDER")
-    evaluation = evaluate_policy(folder, programs or f"default/{split}", episodes=episodes, seed=seed)
+    evaluation = evaluate_policy(folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
 

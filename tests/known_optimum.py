@@ -89,6 +89,12 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     def receive(self) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         return self._stepped
 
+    def ready(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return -1
+
     def _observation(self) -> dict[str, np.ndarray]:
         now, start = int(self._size // 4), int(1.5 * self._oz // 4)
         signature = np.roll(np.linspace(0, 1, 300), 100 * self._kind)

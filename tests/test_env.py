@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environments keep Gymnasium's rules and their own, in every kind of episode end."""
 
+import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from select import select
 
 import gymnasium
 import numpy as np
@@ -11,12 +14,14 @@ from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.errors import MlcbError, ProgramError, TaskError
-from mlcb_gym.session import Limits, WorkerSession
+from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
+from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
+from mlcb_gym.spec import bind
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from tests.conftest import ACTIONS
 
 MEM2REG, _, OZ, OUTLINED, STOP = range(5)
+SECONDS = 30.0
 Make = Callable[..., PosetRLEnv]
 
 
@@ -100,6 +105,38 @@ def test_fork_goes_on_independently(make_env: Make) -> None:
     assert env.step(STOP)[2]
     assert clone.step(STOP)[2]
     clone.close()
+
+
+def test_env_can_be_selected_until_it_is_ready(make_env: Make) -> None:
+    env = make_env()
+    env.send_reset()
+    while not env.ready():
+        assert select([env], [], [], SECONDS)[0]
+    env.receive_reset()
+    assert not env.ready()
+    env.send(OZ)
+    while not env.ready():
+        assert select([env], [], [], SECONDS)[0]
+    assert not env.receive()[2]
+
+
+def test_refused_action_is_ready_at_once(make_env: Make) -> None:
+    env = make_env()
+    env.reset(seed=1)
+    env.send(-1)
+    assert env.ready()
+    assert "illegal action" in env.receive()[4]["error"]
+
+
+def test_silent_compiler_is_ready_when_its_turn_is_over_and_then_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcb_gym.session.episode.HEARING_SECONDS", 0.01)
+    ours, theirs = socket.socketpair()
+    over = Limits(turn_seconds=-Limits.GRACE_SECONDS)
+    spec = bind("posetrl", {"actions": ACTIONS})
+    with theirs, closing(Episode.on_socket(ours.detach(), spec, EpisodeRequest(Path("p.bc"), limits=over))) as episode:
+        assert episode.ready()
+        with pytest.raises(SessionLost):
+            episode.receive()
 
 
 def test_killed_worker_truncates_and_the_next_reset_works(program: Path) -> None:

@@ -1,40 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rollouts, searches, coresets, and what is cloned from them, on a task whose optimum is known."""
+"""Rollouts, coresets, look-ahead, and what is distilled from it, on a task whose optimum is known."""
 
 import copy
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from select import select
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.training.coreset import Matrix, candidates, evaluate_sequences, write_actions
-from mlcb_gym.training.environment import Shaping
-from mlcb_gym.training.imitation import Cloning, clone, demonstrate
+from mlcb_gym.training.coreset import Matrix, evaluate_sequences
+from mlcb_gym.training.distill import Distillation, warm_start
+from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Lookahead, look_into_all, read_decisions
-from mlcb_gym.training.policy import evaluate
-from mlcb_gym.training.rollouts import play, replay
-from mlcb_gym.training.search import Search, run_search
-from mlcb_gym.training.selector import Selection, chosen_geomean, first_observations, fit, stacked
+from mlcb_gym.training.policy import evaluate, random
+from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
+from mlcb_gym.training.run import recipe
 from mlcb_gym.training.statistics import geomean
-from mlcb_gym.training.traces import FAILED_RATIO, Trace, best_by_program, read_traces
+from mlcb_gym.training.traces import FAILED_RATIO, Trace
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 STOP = ACTIONS.index("stop")
-SEARCH = Search(episodes=60, random_episodes=10, max_steps=6, stop=STOP, actions=len(ACTIONS))
 
 
 @pytest.fixture
 def envs() -> list[ToyEnv]:
     return ToyVectorEnv(4).envs
-
-
-def trace(*sizes: float, actions: tuple[int, ...]) -> Trace:
-    return Trace("p", actions, sizes, 100.0)
 
 
 def test_every_script_is_played_whatever_the_number_of_environments(envs: list[ToyEnv]) -> None:
@@ -43,36 +40,56 @@ def test_every_script_is_played_whatever_the_number_of_environments(envs: list[T
     assert {t.ratio for t in traces} == {1.0}
 
 
-def test_trace_survives_its_file(tmp_path: Path) -> None:
-    written = trace(150.0, 100.0, actions=(0,))
-    (tmp_path / "t.jsonl").write_text(written.to_json() + "\n" + written.to_json()[:20])
-    assert list(read_traces(tmp_path / "t.jsonl")) == [written]
+class SilentToy(ToyEnv):
+    """The toy with a compiler that says nothing before ``speak``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard, self.said = os.pipe()
+
+    def speak(self) -> None:
+        os.close(self.said)
+
+    def ready(self) -> bool:
+        return bool(select([self.heard], [], [], 0)[0])
+
+    def fileno(self) -> int:
+        return self.heard
 
 
-def test_trace_is_trimmed_to_its_smallest_state() -> None:
-    assert trace(150.0, 90.0, 90.0, 95.0, actions=(3, 1, 2)).trimmed() == (3,)
+def test_others_are_played_while_one_compiler_is_silent() -> None:
+    silent = SilentToy()
+    played = play([silent, ToyEnv()], (replay(program, (0, 4)) for program in PROGRAMS))
+    others = [next(played).program for _ in PROGRAMS[1:]]
+    silent.speak()
+    assert [*others, *(t.program for t in played)] == [*PROGRAMS[1:], PROGRAMS[0]]
+    os.close(silent.heard)
 
 
-def test_equally_small_episodes_count_once_the_shortest() -> None:
-    long, short = trace(150.0, 100.0, 90.0, actions=(0, 1)), trace(150.0, 90.0, actions=(1,))
-    assert best_by_program([long, short], count=3) == {"p": [short]}
+def test_results_in_order_are_those_of_the_scripts(envs: list[ToyEnv]) -> None:
+    lengths = [1 + i % 5 for i in range(len(PROGRAMS))]
+    traces = play_in_order(envs, (replay(p, (0,) * n) for p, n in zip(PROGRAMS, lengths, strict=True)))
+    assert [(t.program, len(t.actions)) for t in traces] == list(zip(PROGRAMS, lengths, strict=True))
 
 
-def test_search_finds_the_known_optimum(envs: list[ToyEnv], tmp_path: Path) -> None:
-    best = run_search(envs, PROGRAMS, SEARCH, tmp_path / "search.jsonl")
-    assert {round(traces[0].best_ratio, 6) for traces in best.values()} == {OPTIMUM}
+def test_program_that_cannot_be_begun_is_a_result_and_the_others_go_on(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
+    chosen = ("no-such-program", program)
+    failed, played = play_in_order([make_env(max_steps=1)], (replay(p, (0,)) for p in chosen))
+    assert "no-such-program" in (failed.error or "")
+    assert played.error is None
 
 
-def test_finished_search_is_not_repeated(envs: list[ToyEnv], tmp_path: Path) -> None:
-    first = run_search(envs, PROGRAMS[:2], SEARCH, tmp_path / "search.jsonl")
-    assert run_search([], PROGRAMS[:2], SEARCH, tmp_path / "search.jsonl") == first
+def test_episodes_are_equal_whatever_the_number_of_compilers(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
+    def play_on(count: int) -> list[Trace]:
+        return play_in_order([make_env() for _ in range(count)], (episode(program, random(np.random.default_rng(i))) for i in range(6)))
+
+    assert play_on(1) == play_on(3)
 
 
 def test_coreset_is_chosen_greedily() -> None:
     matrix = Matrix(("a", "b"), ((0,), (1,), (2,)), np.array([[0.9, 1.0, 0.95], [1.1, 0.9, 0.96]]))
     assert matrix.best_fixed() == 1
     assert matrix.coreset(2) == [1, 0]
-    assert matrix.oracle([1, 0]) == pytest.approx(0.9)
 
 
 def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Path) -> None:
@@ -81,39 +98,6 @@ def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Pat
     again = evaluate_sequences([], PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
     assert np.array_equal(first.ratios, again.ratios)
     assert first.ratios[0].tolist() == pytest.approx([1.0, OPTIMUM, 1.5])
-
-
-def test_coreset_becomes_an_action_list(tmp_path: Path) -> None:
-    write_actions(tmp_path / "actions.txt", [(0, 1), (0,)], ACTIONS, header="found by a test")
-    assert (tmp_path / "actions.txt").read_text().splitlines() == ["# found by a test", "default<Oz> ; kind0", "default<Oz>", "stop"]
-
-
-def test_selector_chooses_for_each_program_what_suits_it(envs: list[ToyEnv], tmp_path: Path) -> None:
-    matrix = evaluate_sequences(envs, PROGRAMS, [(0, 1), (0, 2), (0, 3)], tmp_path / "matrix.jsonl")
-    seen = stacked(first_observations(envs, PROGRAMS), matrix.programs)
-    selection = Selection(epochs=60)
-    model = fit(seen, matrix.ratios, observation_space=envs[0].observation_space, network=NetworkConfig(), selection=selection)
-    assert chosen_geomean(model, seen, matrix.ratios) == pytest.approx(OPTIMUM)
-
-
-def test_cloned_policy_does_what_was_searched(envs: list[ToyEnv], tmp_path: Path) -> None:
-    best = run_search(envs, PROGRAMS, SEARCH, tmp_path / "search.jsonl")
-    cloning = Cloning(epochs=80)
-    demonstrations = demonstrate(envs, PROGRAMS, best, cloning, stop=STOP)
-    weights = clone(ToyVectorEnv(1), demonstrations, network=NetworkConfig(), shaping=Shaping(), cloning=cloning)
-    module = MaskedPolicyGradient(
-        observation_space=envs[0].observation_space,
-        action_space=envs[0].action_space,
-        inference_only=False,
-        model_config={"network": {}},
-    )
-    module.load_state_dict(weights)
-    assert geomean([t.ratio for t in evaluate(module.network, envs, PROGRAMS)]) < 0.97
-
-
-def test_candidates_are_the_best_first_without_stop() -> None:
-    found = {"p": [trace(150.0, 90.0, 90.0, actions=(1, STOP))], "q": [trace(150.0, 80.0, actions=(2,))]}
-    assert candidates(found, stop=STOP) == [(2,), (1,)]
 
 
 @dataclass(frozen=True)
@@ -171,6 +155,17 @@ def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> Non
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
     found = list(look_into_all(ForkingToy(), programs, Lookahead(final=(STOP,)), tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
+
+
+def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
+    programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
+    assert not [f.error for f in look_into_all(ForkingToy(), programs, Lookahead(final=(STOP,)), tmp_path) if f.error]  # type: ignore[arg-type]
+    network = {"hidden": [64]}
+    weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network}), tmp_path, Distillation(batch=16))
+    space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
+    module = MaskedPolicyGradient(**space, model_config={"network": network}, inference_only=False)
+    module.load_state_dict(weights)
+    assert geomean([t.ratio for t in evaluate(module.network, envs, PROGRAMS)]) < 0.97
 
 
 @pytest.mark.parametrize("forks", [3, 7])

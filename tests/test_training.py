@@ -3,6 +3,7 @@
 
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import torch
 from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
-from mlcb_gym.training.environment import Environment, Shaping
+from mlcb_gym.training.environment import Environment, Shaping, TrainingEnv
 from mlcb_gym.training.run import RECIPES, recipe
+from mlcb_gym.training.stopwatch import Shares, Stopwatch
 from mlcb_gym.training.train import Budget, train
 from tests import known_optimum
 from tests.known_optimum import OPTIMUM, PROGRAMS
@@ -152,6 +155,24 @@ def test_final_objective_needs_sizes_of_ended_episodes_alone() -> None:
     shaped = Shaping(scale=10.0).shape(np.zeros(2), np.array([False, True]), infos)
     assert shaped.tolist() == pytest.approx([0.0, -10 * np.log(0.9)])
     assert Shaping().shape(np.zeros(2), np.array([False, False]), {}).tolist() == [0.0, 0.0]
+
+
+def test_time_of_training_holds_no_waits_of_others() -> None:
+    vector = known_optimum.ToyVectorEnv(1)
+    vector.timing.waiting = 100.0  # the random episodes that features are standardised with
+    env = TrainingEnv(vector, Shaping())
+    env.reset()
+    env.step(np.array([0]))
+    shares = Shares.of(training_seconds=env.seconds + 1, env=env, model=Stopwatch())
+    assert (shares.compiler, shares.environment, shares.rllib) == (0.0, env.seconds, pytest.approx(1.0))
+
+
+def test_compilers_that_work_at_once_are_waited_for_once(program: Path, scripted: ScriptedCompiler) -> None:
+    arguments = {"programs": program, "actions": ["function(mem2reg)", "stop"], "reward": "none", "session": scripted}
+    with closing(TrainingEnv(Environment("PosetRL-v0", arguments).make(4), Shaping(objective="reward"))) as env:
+        env.reset(seed=1)
+        env.step(np.zeros(4, int))
+        assert 0 < env.waited == env.unwrapped.timing.waiting < env.seconds
 
 
 def test_toy_conforms_to_the_interface_that_training_relies_on() -> None:

@@ -100,6 +100,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             limits=limits,
         )
         self._episode: Episode | None = None
+        self._refused: str | None = None
         self._owns_session = session is None
         self._session: Session = WorkerSession() if session is None else session
         try:
@@ -195,6 +196,14 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._return += reward
         return self._observation, reward, False, False, self._info()
 
+    def ready(self) -> bool:
+        """Whether the second half of a step or a reset returns at once; while it does not, what the compiler says makes ``fileno`` readable."""
+        return self._refused is not None or self._episode is None or self._episode.ready()
+
+    def fileno(self) -> int:
+        """What to wait on until ``ready``, as a selector does; -1 outside an episode."""
+        return -1 if self._episode is None else self._episode.fileno()
+
     def fork(self) -> "CompilerEnv":
         """A second environment at the same decision of the same episode, for search. Both go on independently; close both.
 
@@ -241,6 +250,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     def _begin(self, program: Program) -> None:
         self._leave_episode()
         self.program = program
+        self._refused = None
         self._episode = self._session.begin(self.task_spec, replace(self._request, program=program.bitcode))
 
     def _first_observation(self) -> tuple[Observation, Info]:

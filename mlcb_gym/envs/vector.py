@@ -53,7 +53,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     @property
     def timing(self) -> Timing:
-        """The sum over the sub-environments; they wait at the same time, so that ``waiting`` is what Python itself waited."""
+        """The sum over the sub-environments; each is waited for after the other, so that ``waiting`` is what Python itself waited."""
         total = Timing()
         for env in self.envs:
             total.steps += env.timing.steps

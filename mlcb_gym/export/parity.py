@@ -20,7 +20,7 @@ from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import OUTPUT
 from mlcb_gym.export.manifest import read_manifest
 from mlcb_gym.training.policy import batch, greedy
-from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, play
+from mlcb_gym.training.rollouts import Observation, SplitEnv, observed, play_in_order
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,5 @@ def compare(network: LogitsNetwork, policy: OnnxPolicy, observations: Sequence[O
 
 def greedy_observations(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequence[Any]) -> list[Observation]:
     """What the policy sees on one greedy episode per program."""
-    seen: list[Observation] = []
-    for _ in play(envs, (episode(program, _recording(greedy(network), seen)) for program in programs)):
-        pass
-    return seen
-
-
-def _recording(choose: Choose, seen: list[Observation]) -> Choose:
-    def record(observation: Observation) -> int | None:
-        seen.append({name: np.array(value) for name, value in observation.items()})
-        return choose(observation)
-
-    return record
+    scripts = (observed(program, greedy(network)) for program in programs)
+    return [observation for seen in play_in_order(envs, scripts) for observation in seen]

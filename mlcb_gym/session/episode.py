@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -12,9 +13,14 @@ from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
+HEARING_SECONDS = 1.0
+"""How long a compiler may still speak when it is asked late for an answer that was due."""
+
 
 class Episode:
     """The learner's end of an episode.
+
+    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there.
 
     Args:
         host: the channel to the compiler, which is about to speak; it is the episode's from now on.
@@ -26,7 +32,10 @@ class Episode:
         self._host = host
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self._child: int | None = None
-        self._unsent: CompilerError | SessionLost | None = None
+        self._introduced = False
+        self._heard: _native.Message | None = None
+        self._fault: CompilerError | SessionLost | None = None
+        self._begin_turn()
 
     @classmethod
     def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest) -> "Episode":
@@ -40,20 +49,28 @@ class Episode:
             CompilerError: the compiler failed on what it was told to do, and said why.
             SessionLost: the compiler is gone, silent beyond its limit, or talks nonsense.
         """
-        if self._unsent is not None:
-            raise self._unsent
-        with translated():
-            try:
-                message = self._host.receive(self._turn_seconds)
-                if message.kind == "begin":
-                    self._watch(json.loads(message.text or "{}")["pid"])
-                    message = self._host.receive(self._turn_seconds)
-            except _native.Timeout as error:
-                self._kill()
-                raise SessionLost(f"the compiler was silent for {self._turn_seconds:g} s") from error
+        if self._fault is not None:
+            raise self._fault
+        while self._heard is None:
+            self._heard = self._hear()
+        message, self._heard = self._heard, None
         if message.kind not in ("observation", "episode_end"):
             raise self._left(message.kind)
         return message
+
+    def ready(self) -> bool:
+        """Whether ``receive`` returns or raises at once; while it does not, what the compiler says makes ``fileno`` readable."""
+        try:
+            with translated():
+                while self._heard is None and self._fault is None and self._host.readable():
+                    self._heard = self._hear()
+        except (CompilerError, SessionLost) as error:
+            self._fault = error
+        return self._heard is not None or self._fault is not None or time.monotonic() > self._turn_ends
+
+    def fileno(self) -> int:
+        """What to wait on until ``ready``, as a selector does."""
+        return self._host.fileno()
 
     def advise(self, advice: int | float) -> None:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
@@ -61,7 +78,8 @@ class Episode:
             with translated():
                 self._host.advise(advice)
         except (CompilerError, SessionLost) as error:
-            self._unsent = error
+            self._fault = error
+        self._begin_turn()
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last.
@@ -82,6 +100,24 @@ class Episode:
     def _left(self, kind: str) -> CompilerError | SessionLost:
         """What it means that the compiler said something else than a state."""
         return SessionLost(f"the compiler said {kind!r} where an observation was due")
+
+    def _begin_turn(self) -> None:
+        self._turn_ends = time.monotonic() + self._turn_seconds
+
+    def _hear(self) -> _native.Message | None:
+        """The compiler's next message; None for the first one of a worker's child, which says who it is."""
+        with translated():
+            try:
+                message = self._host.receive(max(self._turn_ends - time.monotonic(), HEARING_SECONDS))
+            except _native.Timeout as error:
+                self._kill()
+                raise SessionLost(f"the compiler was silent for {self._turn_seconds:g} s") from error
+        if message.kind != "begin" or self._introduced:
+            return message
+        self._introduced = True
+        self._watch(json.loads(message.text or "{}")["pid"])
+        self._begin_turn()
+        return None
 
     def _watch(self, pid: int) -> None:
         """Keeps hold of the child: its number alone may be another process's by the time it is needed."""

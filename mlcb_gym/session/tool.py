@@ -72,6 +72,7 @@ class ToolEpisode(Episode):
             try:
                 self._connect()
                 host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, measure=request.measure)
+                self._begin_turn()
             except _native.NativeError as error:
                 raise CompilerError(self._failure() or str(error)) from error
             self._resources = started.pop_all()

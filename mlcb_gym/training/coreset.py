@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A few fixed sequences that together suit many programs: the strongest baseline without learning, and the actions of a selector."""
+"""A few fixed sequences that together suit many programs: the strongest baseline without learning."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,6 @@ class Matrix:
             reached = np.minimum(reached, logs[:, chosen[-1]])
         return chosen
 
-    def oracle(self, chosen: Sequence[int]) -> float:
-        """Geomean if each program gets the best of these."""
-        return float(np.exp(np.log(self.ratios[:, list(chosen)]).min(axis=1).mean()))
-
 
 def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
     """Runs every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
@@ -61,24 +57,6 @@ def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequen
             lines.write(json.dumps({"program": trace.program, "sequence": sequence, "ratio": ratio}) + "\n")
     ratios = np.array([[known[name, tuple(s)] for s in sequences] for name in names])
     return Matrix(tuple(names), tuple(tuple(s) for s in sequences), ratios)
-
-
-def candidates(best: Mapping[str, Sequence[Trace]], *, stop: int | None) -> list[Actions]:
-    """The sequences found by searches, each once: those of the programs that gained most first. Without ``stop``."""
-    traces = sorted((trace for traces in best.values() for trace in traces), key=lambda t: t.best_ratio)
-    return list(dict.fromkeys(tuple(a for a in trace.trimmed() if a != stop) for trace in traces))
-
-
-def write_actions(path: Path, sequences: Sequence[Actions], texts: Sequence[str], *, header: str) -> None:
-    """Writes an action list in which each sequence is one action, its stages joined by ``;``, and ``stop`` the last.
-
-    Args:
-        texts: the actions that the sequences are of.
-        header: what a reader must know of how the list came about; each line becomes a comment.
-    """
-    lines = [f"# {line}" for line in header.splitlines()]
-    lines += [" ; ".join(texts[action] for action in sequence) for sequence in sequences]
-    path.write_text("\n".join([*lines, "stop"]) + "\n")
 
 
 def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]]:

@@ -4,7 +4,7 @@
 Nothing has to be explored: the expected log size under the policy is a differentiable loss.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,29 +12,36 @@ from pathlib import Path
 import numpy as np
 import torch
 from gymnasium import spaces
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK, NetworkConfig
 from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.lookahead import Decision, read_decisions
-from mlcb_gym.training.minimise import Fitting, minimise
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distillation(Fitting):
+class Distillation:
     """How to fit to known outcomes.
 
     Args:
+        lr: the highest learning rate.
+        clip: the norm that a gradient is cut to.
+        seed: of the initial weights, and of the order of the decisions.
         unit: the log gain that counts as 1 in the loss.
         limit: a log loss beyond this is no worse.
         entropy: keeps the policy from deciding on noise.
     """
 
+    epochs: int = 60
+    batch: int = 256
+    lr: float = 1e-3
     weight_decay: float = 0.05
+    clip: float = 1.0
+    seed: int = 1
     unit: float = 0.02
     limit: float = 0.1
     entropy: float = 0.03
@@ -101,7 +108,7 @@ def distill(
         inference_only=False,
     )
     module.network.features.standardise(outcomes.observations)
-    minimise(module, lambda rows: _loss(module, outcomes, rows, shaping, distillation), len(outcomes.gains), distillation)
+    _minimise(module, lambda rows: _loss(module, outcomes, rows, shaping, distillation), len(outcomes.gains), distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 
@@ -113,3 +120,18 @@ def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, shapin
     returns = shaping.scale * outcomes.gains[rows].clamp(-shaping.limit, shaping.limit)
     value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
     return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss
+
+
+def _minimise(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
+    """AdamW over shuffled batches of ``rows``, its learning rate rising and falling once; ``loss`` is that of a batch, given by its indices."""
+    optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
+    steps = distillation.epochs * -(-rows // distillation.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, distillation.lr, total_steps=steps)
+    module.train()
+    for _ in range(distillation.epochs):
+        for drawn in torch.randperm(rows).split(distillation.batch):
+            optimizer.zero_grad()
+            loss(drawn).backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), distillation.clip)
+            optimizer.step()
+            schedule.step()

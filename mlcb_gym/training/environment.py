@@ -2,7 +2,8 @@
 """The native vector environment as RLlib trains on it: with the reward that learning needs, and a stopwatch."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -61,30 +62,31 @@ class Shaping:
 
 
 class TrainingEnv(VectorWrapper):
-    """Shapes the reward; keeps the ratio of every finished episode, and the seconds spent in the environment."""
+    """Shapes the reward; keeps the ratio of every finished episode, and the seconds spent in the environment.
+
+    ``waited`` is the part of ``seconds`` in which the compilers were waited for; whoever else plays on the sub-environments is not in it.
+    """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], shaping: Shaping) -> None:
         super().__init__(env)
         self.shaping = shaping
-        self.seconds = 0.0
+        self.seconds = self.waited = 0.0
         self.errors = 0
         self.steps = 0
         self._ratios: list[float] = []
         self._resetting = np.zeros(self.num_envs, bool)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        started = time.perf_counter()
-        result = self.env.reset(**kwargs)
+        with self._timed():
+            result = self.env.reset(**kwargs)
         self._resetting[:] = False
-        self.seconds += time.perf_counter() - started
         return result
 
     def step(  # type: ignore[override]
         self, actions: np.ndarray
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        started = time.perf_counter()
-        observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        self.seconds += time.perf_counter() - started
+        with self._timed():
+            observations, rewards, terminated, truncated, infos = self.env.step(actions)
         self.steps += self.num_envs - int(self._resetting.sum())
         self._resetting = terminated | truncated
         failed = infos.get("_error", np.zeros(self.num_envs, bool))
@@ -97,6 +99,13 @@ class TrainingEnv(VectorWrapper):
         """The ratios to -Oz of the episodes that ended since the last call."""
         ratios, self._ratios = self._ratios, []
         return ratios
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        started, waited = time.perf_counter(), self.unwrapped.timing.waiting
+        yield
+        self.seconds += time.perf_counter() - started
+        self.waited += self.unwrapped.timing.waiting - waited
 
 
 def _make_for_rllib(context: Mapping[str, Any]) -> TrainingEnv:

@@ -4,7 +4,8 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,73 +14,95 @@ from rich.progress import track
 from rich.table import Table
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.posetrl import PosetRLEnv, Reward
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.baselines import PIPELINES, Baselines
 from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play, replay
+from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play_in_order, replay
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
+
+OZ, POLICY, BEST_FIXED = "-Oz", "policy", "best fixed sequence"
+COUNTS = (1, 10)
+"""Of how many episodes the best is taken, where nobody says otherwise."""
+PAIRS = ((POLICY, BEST_FIXED),)
+"""Methods that are compared with one another, program by program."""
+TIMED = Reward(("llvm_seconds",), lambda before, after: 0.0)
 
 
 @dataclass
 class Evaluation:
-    """Ratios to -Oz, by method and program.
+    """What every method made of every program, by method, in the order of ``programs``.
 
     Args:
-        size: bytes of all allocated sections that are not BSS.
-        text: bytes of the executable ones.
+        projects: that of each program.
+        size: bytes of all allocated sections that are not BSS, to those of -Oz.
+        text: bytes of the executable ones, likewise.
+        seconds: what LLVM worked, on passes and observations but not on code, for all episodes together where the best of several is taken;
+            None where one of them failed, or where it was not measured.
         failures: what the compiler said where it failed; such a program counts with ``FAILED_RATIO``, for its end alone would be measured.
     """
 
     policy: str
-    programs: list[str] = field(default_factory=list)
+    programs: list[str]
+    projects: list[str]
     size: dict[str, list[float]] = field(default_factory=dict)
     text: dict[str, list[float]] = field(default_factory=dict)
+    seconds: dict[str, list[float | None]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
+    @property
+    def title(self) -> str:
+        """What the methods are compared on."""
+        return f"{len(self.programs)} programs of {len(set(self.projects))} projects"
+
     def add(self, method: str, traces: Sequence[Trace]) -> None:
-        """One trace per program, in the order of ``programs``."""
-        self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
-        self.size[method] = [t.scored for t in traces]
-        self.text[method] = [_text_ratio(t) for t in traces]
+        """One trace per program."""
+        self.add_best(method, [traces])
 
     def add_best(self, method: str, tried: Sequence[Sequence[Trace]]) -> None:
         """The smallest of several traces per program."""
-        self.add(method, [min(traces, key=lambda t: t.scored) for traces in tried])
+        by_program = list(zip(*tried, strict=True))
+        traces = [min(traces, key=lambda t: t.scored) for traces in by_program]
+        self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
+        self.size[method] = [t.scored for t in traces]
+        self.text[method] = [_text_ratio(t) for t in traces]
+        self.seconds[method] = [_sum([t.seconds for t in traces]) for traces in by_program]
+
+    def add_oz(self, traces: Sequence[Trace]) -> None:
+        """What all else is compared with: 1 by definition, so that its episodes tell the time alone."""
+        self.add(OZ, traces)
+        self.size[OZ] = self.text[OZ] = [1.0] * len(self.programs)
 
     def add_guarded(self, method: str, guarded: str) -> None:
         """``method`` where it is smaller than -Oz, else -Oz."""
         smaller = [ratio < 1 for ratio in self.size[method]]
         self.size[guarded] = [r if keep else 1.0 for r, keep in zip(self.size[method], smaller, strict=True)]
         self.text[guarded] = [r if keep else 1.0 for r, keep in zip(self.text[method], smaller, strict=True)]
+        self.seconds[guarded] = [None] * len(self.programs)
 
-    def estimates(self, ratios: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
-        return {method: estimate(values) for method, values in ratios.items()}
+    def estimates(self, method: str, other: str = OZ) -> dict[str, Estimate | None]:
+        """The ratio of two methods, paired program by program, in every measure: ``size``, ``text``, and ``time``, None where it is not known."""
+        measures: dict[str, Mapping[str, Sequence[float | None]]] = {"size": self.size, "text": self.text, "time": self.seconds}
+        return {name: self._estimate(values[method], values[other]) for name, values in measures.items()}
 
     def table(self) -> Table:
-        """Geometric means with 95 % intervals over programs."""
-        table = Table("method", "size / -Oz", "95 %", "text / -Oz", "smaller", "larger", title=f"{len(self.programs)} programs")
-        text = self.estimates(self.text)
-        for method, size in self.estimates(self.size).items():
-            ratios = self.size[method]
-            table.add_row(
-                method,
-                f"{size.mean:.4f}",
-                f"{size.low:.4f}-{size.high:.4f}",
-                f"{text[method].mean:.4f}",
-                str(sum(r < 1 for r in ratios)),
-                str(sum(r > 1 for r in ratios)),
-            )
+        """Geometric means with 95 % intervals; the last rows compare methods with one another."""
+        columns = ("size / -Oz", "95 % by program", "95 % by project", "text / -Oz", "time / -Oz", "LLVM ms", "smaller", "larger")
+        table = Table("method", *columns, title=self.title, caption="time: LLVM's, on passes and observations; LLVM ms: of a program, on average")
+        for method, ratios in self.size.items():
+            wins = (sum(r < 1 for r in ratios), sum(r > 1 for r in ratios))
+            table.add_row(method, *_cells(self.estimates(method)), _milliseconds(self.seconds[method]), *map(str, wins))
+        table.add_section()
+        for method, other in PAIRS:
+            table.add_row(f"{method} / {other}", *_cells(self.estimates(method, other)))
         return table
 
     def to_json(self) -> dict[str, Any]:
-        summary = {
-            name: {method: vars(e) for method, e in self.estimates(ratios).items()} for name, ratios in (("size", self.size), ("text", self.text))
-        }
-        return {"summary": summary, **vars(self)}
+        """Everything, and what the table shows of it: in ``summary`` the methods, in ``paired`` two with one another."""
+        paired = {f"{method} / {other}": _plain(self.estimates(method, other)) for method, other in PAIRS}
+        return {"summary": {method: _plain(self.estimates(method)) for method in self.size}, "paired": paired, **asdict(self)}
 
     def write(self, folder: Path) -> None:
         """Writes ``evaluation.json`` and ``evaluation.png``."""
@@ -87,70 +110,122 @@ class Evaluation:
         (folder / "evaluation.json").write_text(json.dumps(self.to_json(), indent=1) + "\n")
         plot(self, folder / "evaluation.png")
 
+    def _estimate(self, own: Sequence[float | None], others: Sequence[float | None]) -> Estimate | None:
+        known = [(a / b, project) for a, b, project in zip(own, others, self.projects, strict=True) if a is not None and b is not None]
+        return estimate(*zip(*known, strict=True)) if known else None
 
-def evaluate_policy(folder: Path, programs: ProgramsLike, *, episodes: int = 100, baselines: Baselines | None = None, seed: int = 1) -> Evaluation:
-    """Evaluates a policy folder, alone (one greedy episode) and against what does not learn, at equal numbers of episodes."""
+
+class _Bench:
+    """The programs in compilers of one action space: where sizes are measured, several at once; where time is, one alone."""
+
+    def __init__(self, session: WorkerSession, programs: Sequence[Program], **arguments: Any) -> None:
+        self._programs = programs
+        self._envs = [PosetRLEnv(session=session, programs=programs, dense=False, **arguments) for _ in range(PARALLEL)]
+        self._timed = PosetRLEnv(session=session, programs=programs, reward=TIMED, **arguments)
+
+    def run(self, script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
+        """One trace per program, in their order, with its time."""
+        traces = play_in_order(self._envs, map(script, track(self._programs, description=label, transient=True)))
+        again = (replay(program, trace.actions) for program, trace in zip(self._programs, traces, strict=True))
+        timed = play_in_order([self._timed], track(again, description=f"{label}, timed", total=len(traces), transient=True))
+        return [replace(trace, seconds=None if trace.error else time.seconds) for trace, time in zip(traces, timed, strict=True)]
+
+
+def evaluate_policy(
+    folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, baselines: Baselines | None = None, seed: int = 1
+) -> Evaluation:
+    """Evaluates a policy folder, alone (one greedy episode) and against what does not learn.
+
+    Args:
+        counts: of how many random episodes, and of how many sequences of the coreset, the best is taken.
+    """
     policy = OnnxPolicy(folder)
     baselines = baselines or Baselines.shipped(policy.manifest["task"])
     chosen = resolve(programs)
-    evaluation = Evaluation(str(folder.name), [p.name for p in chosen])
+    evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen])
     with closing(WorkerSession()) as session:
-        envs = _envs(session, chosen, **policy.env_arguments)
-        evaluation.add("policy", _play(envs, chosen, lambda program: episode(program, policy.choose), "policy"))
-        evaluation.add_guarded("policy", "policy, guarded")
-        _add_fixed(evaluation, session, chosen, baselines)
-        rng = np.random.default_rng(seed)
-        tried = [_play(envs, chosen, lambda program: episode(program, random(rng)), f"random {i + 1}") for i in range(episodes)]
-        for count in (c for c in (1, 10, 100) if c <= episodes):
-            evaluation.add_best(f"random, best of {count}", list(zip(*tried[:count], strict=True)))
+        bench = _Bench(session, chosen, **policy.env_arguments)
+        evaluation.add(POLICY, bench.run(lambda program: episode(program, policy.choose), POLICY))
+        evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
+        _add_fixed(evaluation, _Bench(session, chosen, actions=_texts(baselines), max_steps=1), baselines, counts)
+        tried = [bench.run(partial(_random, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
+        for count in counts:
+            evaluation.add_best(f"random, best of {count}", tried[:count])
     return evaluation
 
 
-def _add_fixed(evaluation: Evaluation, session: WorkerSession, programs: Sequence[Program], baselines: Baselines) -> None:
-    named = PIPELINES | {"best fixed sequence": baselines.best_fixed}
-    texts = [*named.values(), *baselines.coreset]
-    envs = _envs(session, programs, actions=[*dict.fromkeys(texts), "stop"], max_steps=1)
-    index = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+def _add_fixed(evaluation: Evaluation, bench: _Bench, baselines: Baselines, counts: Sequence[int]) -> None:
+    texts = _texts(baselines)
 
     def run(text: str) -> list[Trace]:
-        return _play(envs, programs, lambda program: replay(program, (index[text],)), text[:40])
+        return bench.run(lambda program: replay(program, (texts.index(text),)), text[:40])
 
-    for method, text in named.items():
+    evaluation.add_oz(run("default<Oz>"))
+    for method, text in _fixed(baselines).items():
         evaluation.add(method, run(text))
     tried = [run(text) for text in baselines.coreset]
-    for count in (c for c in (1, 10, 25, 100) if c <= len(tried)):
-        evaluation.add_best(f"coreset, best of {count}", list(zip(*tried[:count], strict=True)))
+    for count in sorted({*counts, len(tried)}):
+        if 0 < count <= len(tried):
+            evaluation.add_best(f"coreset, best of {count}", tried[:count])
 
 
-def _envs(session: WorkerSession, programs: Sequence[Program], **arguments: Any) -> list[CompilerEnv]:
-    return [PosetRLEnv(session=session, programs=programs, dense=False, **arguments) for _ in range(PARALLEL)]
+def _fixed(baselines: Baselines) -> dict[str, str]:
+    return PIPELINES | {BEST_FIXED: baselines.best_fixed}
 
 
-def _play(envs: Sequence[CompilerEnv], programs: Sequence[Program], script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
-    """One trace per program, in their order."""
-    played = track(play(envs, map(script, programs)), description=label, total=len(programs), transient=True)
-    by_name = {trace.program: trace for trace in played}
-    return [by_name[program.name] for program in programs]
+def _texts(baselines: Baselines) -> list[str]:
+    return list(dict.fromkeys(["default<Oz>", *_fixed(baselines).values(), *baselines.coreset, "stop"]))
+
+
+def _random(program: Program, seed: tuple[int, int]) -> Script[Trace]:
+    """An episode that depends on the program and the seed alone."""
+    return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
 
 
 def _text_ratio(trace: Trace) -> float:
     return trace.text / trace.text_oz if trace.error is None and trace.text and trace.text_oz else trace.scored
 
 
+def _sum(seconds: Sequence[float | None]) -> float | None:
+    known = [s for s in seconds if s is not None]
+    return sum(known) if len(known) == len(seconds) else None
+
+
+def _plain(estimates: Mapping[str, Estimate | None]) -> dict[str, Any]:
+    return {measure: None if found is None else asdict(found) for measure, found in estimates.items()}
+
+
+def _cells(estimates: Mapping[str, Estimate | None]) -> list[str]:
+    """The columns of a table from the size to the time."""
+    size, text, time = (estimates[measure] for measure in ("size", "text", "time"))
+    assert size is not None
+    assert text is not None
+    return [f"{size.mean:.4f}", str(size.by_program), str(size.by_project), f"{text.mean:.4f}", f"{time.mean:.2f}" if time else ""]
+
+
+def _milliseconds(seconds: Sequence[float | None]) -> str:
+    known = [s for s in seconds if s is not None]
+    return f"{1e3 * np.mean(known):.1f}" if known else ""
+
+
 def plot(evaluation: Evaluation, path: Path) -> None:
-    """Every program's ratio, sorted, one line a method."""
+    """Every program's ratio, sorted, one line a method; beside its name what the table says of it."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(9, 5), layout="constrained")
-    for method, ratios in evaluation.size.items():
-        emphasised = method == "policy"
-        label = f"{method}: {estimate(ratios).mean:.3f}"
-        axes.plot(sorted(ratios), label=label, linewidth=2.5 if emphasised else 1, zorder=3 if emphasised else 2)
+    figure, axes = pyplot.subplots(figsize=(10, 5.5), layout="constrained")
+    colour = pyplot.get_cmap("tab20")
+    for i, (method, ratios) in enumerate(evaluation.size.items()):
+        size, _, _, _, time = _cells(evaluation.estimates(method))
+        emphasised = method == POLICY
+        label = f"{method}: {size}" + (f", time {time}" if time else "")
+        axes.plot(sorted(ratios), label=label, color=colour(i), linewidth=2.5 if emphasised else 1, zorder=3 if emphasised else 2)
     axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.set(xlabel="programs, sorted for each method", ylabel="size / size of -Oz", ylim=(0.6, 1.2))
+    pairs = [(pair, _cells(evaluation.estimates(*pair))) for pair in PAIRS]
+    said = [f"{method} / {other}: {size}, by project {by_project}" for (method, other), (size, _, by_project, *_) in pairs]
+    axes.set(title=", ".join([evaluation.title, *said]), xlabel="programs, sorted for each method", ylabel="size / size of -Oz", ylim=(0.6, 1.2))
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

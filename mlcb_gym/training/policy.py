@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mlcb_gym.agents.network import MASK, LogitsNetwork
-from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, play
+from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, observed, play_in_order
 from mlcb_gym.training.traces import Trace
 
 
@@ -43,7 +43,7 @@ def evaluate(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequenc
     """One greedy episode per program."""
     was_training = network.training
     network.eval()
-    traces = list(play(envs, (episode(program, greedy(network)) for program in programs)))
+    traces = play_in_order(envs, (episode(program, greedy(network)) for program in programs))
     network.train(was_training)
     return traces
 
@@ -51,16 +51,8 @@ def evaluate(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequenc
 def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> dict[str, Tensor]:
     """Every observation of random episodes, over programs that are each taken about equally often."""
     rng = np.random.default_rng(seed)
-    draw = random(rng)
-    seen: list[Observation] = []
-
-    def choose(observation: Observation) -> int | None:
-        seen.append({name: value.copy() for name, value in observation.items()})
-        return draw(observation)
-
-    for _ in play(envs, (episode(program, choose) for program in _drawn(programs, episodes, rng))):
-        pass
-    return batch(seen)
+    scripts = (observed(program, random(own)) for program, own in zip(_drawn(programs, episodes, rng), rng.spawn(episodes), strict=True))
+    return batch([observation for seen in play_in_order(envs, scripts) for observation in seen])
 
 
 def _drawn(programs: Sequence[Any], count: int, rng: np.random.Generator) -> Iterator[Any]:

@@ -8,7 +8,8 @@ likes; so a search reads as if it had a compiler of its own, while all compilers
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from selectors import EVENT_READ, PollSelector
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,18 +18,22 @@ from mlcb_gym.training.traces import Trace
 
 Observation = dict[str, np.ndarray]
 
-
 PARALLEL = 4
 """Compilers at work at once, where nobody says otherwise."""
 
+LOOK_SECONDS = 1.0
+"""How often silent compilers are looked at: the deadline of one may have passed."""
+
 
 class SplitEnv(Protocol):
-    """An environment whose ``reset`` and ``step`` have two halves."""
+    """An environment whose ``reset`` and ``step`` have two halves, and which says when the second one need not wait: see ``CompilerEnv``."""
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None: ...
     def receive_reset(self) -> tuple[Observation, dict[str, Any]]: ...
     def send(self, action: Any) -> None: ...
     def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
+    def ready(self) -> bool: ...
+    def fileno(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
     sizes = tuple(float(a.info["size"]) for a in answers if "size" in a.info)
     last = answer.info
     oz = float(last.get("size_oz", math.nan))
-    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"))
+    seconds = sum(a.info["llvm_seconds"] for a in answers) if "llvm_seconds" in last and "error" not in last else None
+    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"), seconds)
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
@@ -87,61 +93,109 @@ def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
     return episode(program, choose)
 
 
+def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
+    """An episode, and all that was seen before its decisions."""
+    seen: list[Observation] = []
+
+    def record(observation: Observation) -> int | None:
+        seen.append({name: np.array(value) for name, value in observation.items()})
+        return choose(observation)
+
+    yield from episode(program, record)
+    return seen
+
+
 def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterator[Result]:
-    """Plays scripts, one per environment at a time, and yields their results as they finish."""
+    """Plays scripts, one per environment at a time, and yields their results as they finish.
+
+    Which script goes on next depends on which compiler is faster: what scripts share, a random generator above all, makes runs differ.
+    """
     waiting = iter(scripts)
-    playing: dict[int, tuple[Script[Result], Reset | int]] = {}
-    while True:
-        for i in range(len(envs)):
-            while i not in playing and (script := next(waiting, None)) is not None:
-                yield from _advance(playing, i, script, None)
-        if not playing:
-            return
-        turns = {i: (script, _send(envs[i], command)) for i, (script, command) in playing.items()}
-        for i, (script, receive) in turns.items():
-            del playing[i]
-            yield from _advance(playing, i, script, _outcome(receive))
+    lanes = [_Lane(env, waiting) for env in envs]
+    ready = lanes
+    while ready:
+        for lane in ready:
+            yield from lane.advance()
+        ready = _wait([lane for lane in lanes if lane.script is not None])
 
 
-def _advance(
-    playing: dict[int, tuple[Script[Result], Reset | int]], i: int, script: Script[Result], outcome: Answer | MlcbError | None
-) -> Iterator[Result]:
-    """Runs a script up to its next command; yields its result if it has none."""
-    try:
-        if isinstance(outcome, MlcbError):
-            playing[i] = script, script.throw(outcome)
+def play_in_order(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> list[Result]:
+    """The results of ``play`` in the order of the scripts, so that what is made of them does not depend on which compiler was faster."""
+
+    def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
+        return number, (yield from script)
+
+    results = dict(play(envs, (numbered(number, script) for number, script in enumerate(scripts))))
+    return [results[number] for number in sorted(results)]
+
+
+class _Lane(Generic[Result]):
+    """One environment, and the script that waits for its compiler, if any.
+
+    Args:
+        scripts: where the next script comes from, for all lanes.
+    """
+
+    def __init__(self, env: SplitEnv, scripts: Iterator[Script[Result]]) -> None:
+        self.env, self._scripts = env, scripts
+        self.script: Script[Result] | None = None
+
+    def ready(self) -> bool:
+        """Whether there is an answer, or the reason why there is none."""
+        return self._refused is not None or self.env.ready()
+
+    def advance(self) -> Iterator[Result]:
+        """Runs the script up to its next command, which is sent; yields the result of one that has none, and goes on with the next."""
+        outcome = None
+        if self.script is None:
+            self.script = next(self._scripts, None)
         else:
-            playing[i] = script, script.send(outcome)  # type: ignore[arg-type]
-    except StopIteration as stop:
-        yield stop.value
+            outcome = self._outcome()
+        while self.script is not None:
+            try:
+                return self._send(_resume(self.script, outcome))
+            except StopIteration as stop:
+                yield stop.value
+            self.script, outcome = next(self._scripts, None), None
 
-
-def _send(env: SplitEnv, command: Reset | int) -> Callable[[], Answer]:
-    """Gives a command to the compiler; returns how to wait for its answer."""
-    if isinstance(command, Reset):
+    def _send(self, command: Reset | int) -> None:
+        """Gives a command to the compiler."""
+        self._resetting, self._refused = isinstance(command, Reset), None
         try:
-            env.send_reset({"program": command.program})
+            if isinstance(command, Reset):
+                self.env.send_reset({"program": command.program})
+            else:
+                self.env.send(command)
         except MlcbError as error:
-            return _raising(error)
-        return lambda: Answer(*env.receive_reset())
-    env.send(command)
+            self._refused = error
 
-    def receive() -> Answer:
-        observation, _, terminated, truncated, info = env.receive()
+    def _outcome(self) -> Answer | MlcbError:
+        """What came of the command."""
+        if self._refused is not None:
+            return self._refused
+        try:
+            if self._resetting:
+                return Answer(*self.env.receive_reset())
+            observation, _, terminated, truncated, info = self.env.receive()
+        except MlcbError as error:
+            return error
         return Answer(observation, info, terminated or truncated)
 
-    return receive
+
+def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Reset | int:
+    """The next command of a script that gets what came of its last one."""
+    if isinstance(outcome, MlcbError):
+        return script.throw(outcome)
+    return script.send(outcome)  # type: ignore[arg-type]  # None is what a generator begins with
 
 
-def _raising(error: MlcbError) -> Callable[[], Answer]:
-    def receive() -> Answer:
-        raise error
-
-    return receive
-
-
-def _outcome(receive: Callable[[], Answer]) -> Answer | MlcbError:
-    try:
-        return receive()
-    except MlcbError as error:
-        return error
+def _wait(lanes: list[_Lane[Result]]) -> list[_Lane[Result]]:
+    """Waits for the first compilers to answer; the lanes that go on."""
+    while lanes:
+        if ready := [lane for lane in lanes if lane.ready()]:
+            return ready
+        with PollSelector() as selector:
+            for lane in lanes:
+                selector.register(lane.env, EVENT_READ)
+            selector.select(LOOK_SECONDS)
+    return lanes

@@ -57,8 +57,7 @@ class Shares:
     @classmethod
     def of(cls, *, training_seconds: float, env: TrainingEnv, model: Stopwatch) -> "Shares":
         """Splits the seconds spent in ``Algorithm.train``."""
-        waited = min(float(env.unwrapped.timing.waiting), env.seconds)
-        return cls(waited, env.seconds - waited, model.seconds, max(training_seconds - env.seconds - model.seconds, 0.0))
+        return cls(env.waited, env.seconds - env.waited, model.seconds, max(training_seconds - env.seconds - model.seconds, 0.0))
 
     def table(self) -> Table:
         rows = {

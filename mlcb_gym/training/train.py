@@ -63,7 +63,7 @@ def train(
         validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from.
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
-        weights: start from this state of the RLModule (see ``imitation``), its feature statistics included; not read on ``resume``.
+        weights: start from this state of the RLModule (see ``distill``), its feature statistics included; not read on ``resume``.
 
     Raises:
         TrainingError: ``output`` holds a run already, or holds none to ``resume``, or the weights are of another network.

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an evaluation says: ratios, their intervals, time, and the same in table and JSON."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.policies import shipped
+from mlcb_gym.training.baselines import Baselines
+from mlcb_gym.training.evaluation import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy
+from mlcb_gym.training.rollouts import play_in_order, replay
+from mlcb_gym.training.statistics import estimate, geomean
+from mlcb_gym.training.traces import FAILED_RATIO, Trace
+
+RATIOS = [0.9, 0.8, 1.1, 1.0]
+PROJECTS = ["a", "a", "b", "b"]
+
+
+def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:
+    return [Trace(f"p{i}", (0,), (100 * ratio,), 100.0, seconds=seconds) for i, ratio in enumerate(ratios)]
+
+
+@pytest.fixture
+def evaluation() -> Evaluation:
+    made = Evaluation("mine", [f"p{i}" for i in range(4)], PROJECTS)
+    made.add_oz(traces([1.0] * 4, seconds=0.010))
+    made.add(POLICY, traces(RATIOS, seconds=0.005))
+    made.add_guarded(POLICY, "guarded")
+    made.add(BEST_FIXED, traces([2 * ratio for ratio in RATIOS]))
+    return made
+
+
+def test_interval_by_project_draws_whole_projects() -> None:
+    alike = estimate([0.8, 0.8, 0.8, 1.25, 1.25, 1.25], ["a"] * 3 + ["b"] * 3)
+    assert alike.mean == pytest.approx(1.0)
+    assert (alike.by_project.low, alike.by_project.high) == pytest.approx((0.8, 1.25))
+    assert alike.by_project.low < alike.by_program.low < 1 < alike.by_program.high < alike.by_project.high
+    assert (alike.programs, alike.projects) == (6, 2)
+
+
+def test_intervals_are_equal_where_every_program_is_a_project() -> None:
+    apart = estimate(RATIOS, ["a", "b", "c", "d"])
+    assert apart.by_program == apart.by_project
+
+
+def test_project_with_more_programs_weighs_more() -> None:
+    assert estimate([0.5, 0.5, 0.5, 1.0], ["a", "a", "a", "b"]).mean == pytest.approx(geomean([0.5, 0.5, 0.5, 1.0]))
+
+
+def test_time_is_that_of_all_episodes_that_the_best_is_taken_of(evaluation: Evaluation) -> None:
+    evaluation.add_best("best of 3", [traces(RATIOS, seconds=s) for s in (0.010, 0.020, 0.030)])
+    assert evaluation.seconds["best of 3"] == pytest.approx([0.060] * 4)
+    time = evaluation.estimates("best of 3")["time"]
+    assert time is not None
+    assert time.mean == pytest.approx(6.0)
+
+
+def test_time_of_a_failed_episode_is_not_known(evaluation: Evaluation) -> None:
+    failed = replace(traces([0.5])[0], error="crash", sizes=())
+    evaluation.add("risky", [failed, *traces(RATIOS, seconds=0.020)[1:]])
+    assert evaluation.seconds["risky"][0] is None
+    assert evaluation.size["risky"][0] == FAILED_RATIO
+    time = evaluation.estimates("risky")["time"]
+    assert time is not None
+    assert (time.mean, time.programs) == (pytest.approx(2.0), 3)
+
+
+def test_pair_is_compared_program_by_program(evaluation: Evaluation) -> None:
+    size = evaluation.estimates(POLICY, BEST_FIXED)["size"]
+    assert size is not None
+    assert (size.mean, size.by_program.low, size.by_project.high) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_table_and_json_say_the_same(evaluation: Evaluation, tmp_path: Path) -> None:
+    evaluation.write(tmp_path)
+    written = json.loads((tmp_path / "evaluation.json").read_text())
+    console = Console(width=250, file=io.StringIO(), record=True)
+    console.print(evaluation.table())
+    shown = console.export_text()
+    size, time = (written["summary"][POLICY][measure] for measure in ("size", "time"))
+    by_project = f"{size['by_project']['low']:.4f}-{size['by_project']['high']:.4f}"
+    assert all(said in shown for said in (f"{size['mean']:.4f}", by_project, f"{time['mean']:.2f}", "4 programs of 2 projects"))
+    assert written["paired"][f"{POLICY} / {BEST_FIXED}"]["size"]["mean"] == pytest.approx(0.5)
+    assert written["summary"]["guarded"]["time"] is None
+    assert (tmp_path / "evaluation.png").stat().st_size > 0
+
+
+def test_seconds_of_an_episode_are_those_of_all_its_turns(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
+    short, long = play_in_order([make_env(reward=TIMED)], (replay(program, (2,) * count) for count in (1, 10)))
+    assert short.seconds is not None
+    assert long.seconds is not None
+    assert 0 < short.seconds < long.seconds
+
+
+def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:
+    few = Baselines("default<Oz> ; iroutliner", ("default<Oz>", "default<Oz> ; iroutliner"))
+    evaluation = evaluate_policy(shipped()["posetrl"], ["embedded/test/aes"], counts=(1, 2), baselines=few)
+    assert {POLICY, OZ, BEST_FIXED, "coreset, best of 2", "random, best of 1", "random, best of 2"} < set(evaluation.size)
+    assert evaluation.projects == ["aes"]
+    assert evaluation.size["coreset, best of 1"] == [1.0]
+    assert evaluation.size["coreset, best of 2"] == [min(1.0, *evaluation.size[BEST_FIXED])]
+    assert all(np.isfinite(s) for method in evaluation.seconds if "guarded" not in method for s in evaluation.seconds[method])
+    assert not evaluation.failures
