@@ -28,6 +28,11 @@ PipelineTuningOptions tuningFor(OptimizationLevel Level) {
   return Tuning;
 }
 
+/// Whether what stands behind `default<` is a level; what is none, LLVM's own parser refuses by the name that the user wrote.
+bool namesLevel(StringRef Text) {
+  return any_of(Levels, [&](const NamedLevel &L) { return Text.starts_with((L.Name + ">").str()); });
+}
+
 } // namespace
 
 std::string asClangHasIt(StringRef Pipeline) {
@@ -36,7 +41,7 @@ std::string asClangHasIt(StringRef Pipeline) {
     StringRef Name = Pipeline.take_while([](char C) { return isAlnum(C) || C == '-' || C == '_'; });
     StringRef Rest = Pipeline.drop_front(Name.size());
     StringRef Word = Pipeline.take_front(Name.size() + 1);
-    Result += Word == LlvmName ? StringRef(OurName) : Word;
+    Result += Word == LlvmName && namesLevel(Rest.drop_front()) ? StringRef(OurName) : Word;
     Pipeline = Rest.drop_front(Rest.empty() ? 0 : 1);
   }
   return Result;

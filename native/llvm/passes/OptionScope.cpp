@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/OptionScope.h"
 
+#include "llvm/passes/Probe.h"
+
 #include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
@@ -23,9 +25,11 @@ Expected<void> validateOption(const OptionSetting &Setting) {
     return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' is set on the command line already");
   if (Setting.Value.empty() && Option->getValueExpectedFlag() == cl::ValueRequired)
     return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' needs a value");
-  bool Refused = set(*Option, Setting);
-  Option->reset();
-  if (Refused)
+  // LLVM says what it thinks of a value on stderr, and some options (help, version) end the process.
+  std::optional<std::string> Answer = probe([&] { return std::string(set(*Option, Setting) ? "refused" : ""); });
+  if (!Answer)
+    return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' ends the compiler");
+  if (!Answer->empty())
     return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' does not take '" + Setting.Value + "'");
   return {};
 }
