@@ -15,6 +15,12 @@ struct TensorView {
   std::span<const std::byte> Bytes;
 };
 
+/// Tensors as decoded. The views are into what was decoded, or into Storage where the decoder had to make the elements itself.
+struct Decoded {
+  std::vector<TensorView> Views;
+  std::vector<std::vector<std::byte>> Storage; // [tensor]; kept from one decoding to the next, so that the memory is
+};
+
 /// Turns a list of tensors into bytes and back. Stateless, shared by threads.
 class Serializer {
 public:
@@ -27,15 +33,17 @@ public:
   virtual void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
                       std::vector<std::byte> &Out) const = 0;
 
-  /// Fills Views with views into In, which must be aligned to 8 bytes. Everything In says of lengths is checked against Specs
-  /// and its size; a difference is a ProtocolError.
+  /// Fills Out, whose views are valid as long as both In, which must be aligned to 8 bytes, and Out are. Everything In says is
+  /// checked against Specs; a difference is a ProtocolError.
   virtual Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                                std::vector<TensorView> &Views) const = 0;
+                                Decoded &Out) const = 0;
 };
 
-/// The serializer of that name; null if there is none.
-const Serializer *findSerializer(std::string_view Name);
+/// Bitstream: what two ends speak that agree on nothing else.
+const Serializer &defaultSerializer();
 
-inline constexpr std::string_view DefaultSerializer = "bitstream";
+/// The serializer of that name: Bitstream, or the one of libmlcb_serdes_NAME.so, which is opened when first asked for. It is looked
+/// for in the folder that MLCB_SERIALIZERS names, beside this code, and in the package's lib.
+Expected<const Serializer *> findSerializer(std::string_view Name);
 
 } // namespace mlcb
