@@ -16,7 +16,8 @@ Unexpected outOfTurn(const Frame &Got) {
 } // namespace
 
 RemoteRunner::RemoteRunner(std::unique_ptr<Channel> Link, RemoteOptions Options)
-    : Link(std::move(Link)), Options(std::move(Options)), Codec(this->Options.Codec ? this->Options.Codec : &defaultSerializer()) {}
+    : Link(std::move(Link)), Options(std::move(Options)),
+      Codec(this->Options.Codec ? this->Options.Codec : &defaultSerializer()) {}
 
 RemoteRunner::~RemoteRunner() {
   if (Link.isOpen())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tensors that come by name, in any order and from a stranger: what every decoder of a self-describing format has to check.
+// Tensors that come by name, in any order, from a stranger: what the decoder of a self-describing format has to check.
 #pragma once
 
 #include "serdes/Serializer.h"

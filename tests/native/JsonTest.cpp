@@ -55,7 +55,9 @@ TEST(Json, EncodesToTheDocumentedText) {
   static constexpr int16_t Pairs[] = {1, 2, -1, 260};
   std::vector<std::byte> Out;
   findSerializer("json").value()->encode(
-      Specs, std::vector<TensorView>{{{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}},
+      Specs,
+      std::vector<TensorView>{
+          {{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}},
       Out);
   EXPECT_EQ(test::textOf(Out), Golden);
 }
@@ -94,61 +96,65 @@ TEST(Json, DigitsBecomeTheNearestFloatOfTheirType) {
 TEST(Json, WholeNumbersAreExactAndInRange) {
   EXPECT_EQ(read<int64_t>("9223372036854775807").value(), INT64_MAX);
   EXPECT_EQ(read<int64_t>("-9223372036854775808").value(), INT64_MIN);
-  EXPECT_TRUE(failsWith(read<int64_t>("9223372036854775808"), ErrorKind::ProtocolError, "has 9223372036854775808 among"));
-  EXPECT_TRUE(failsWith(read<int8_t>("128"), ErrorKind::ProtocolError, "tensor x has 128 among its elements, expected int8[]"));
-  EXPECT_TRUE(failsWith(read<uint8_t>("-1"), ErrorKind::ProtocolError, "has -1 among"));
+  EXPECT_TRUE(isRefused(read<int64_t>("9223372036854775808"), "has 9223372036854775808 among"));
+  EXPECT_TRUE(isRefused(read<int8_t>("128"), "tensor x has 128 among its elements, expected int8[]"));
+  EXPECT_TRUE(isRefused(read<uint8_t>("-1"), "has -1 among"));
 }
 
 TEST(Json, ValueOfAnotherTypeIsRefused) {
   for (const char *Text : {"2.0", "1e0", "true", "null", "\"1\"", "[1]", "{}", "01", "+1", "- 1", "1x"})
-    EXPECT_TRUE(failsWith(read<int32_t>(Text), ErrorKind::ProtocolError, "")) << Text;
-  for (const char *Text : {"true", "null", "\"1\"", "\"nan\"", "[1]", "NaN", "inf", "-inf", ".5", "1.", "01", "1e999", "0x1"}) {
-    EXPECT_TRUE(failsWith(read<float>(Text), ErrorKind::ProtocolError, "")) << Text;
-    EXPECT_TRUE(failsWith(read<double>(Text), ErrorKind::ProtocolError, "")) << Text;
+    EXPECT_TRUE(isRefused(read<int32_t>(Text), "")) << Text;
+  for (const char *Text : {"true", "null", "\"1\"", "\"nan\"", "[1]", "NaN", "inf", "-inf", ".5", "1.", "01", "1e999",
+                           "0x1"}) {
+    EXPECT_TRUE(isRefused(read<float>(Text), "")) << Text;
+    EXPECT_TRUE(isRefused(read<double>(Text), "")) << Text;
   }
   for (const char *Text : {"1", "\"true\"", "null", "tru", "True"})
-    EXPECT_TRUE(failsWith(read<bool>(Text), ErrorKind::ProtocolError, "")) << Text;
-  EXPECT_TRUE(failsWith(read<float>("3.5e38"), ErrorKind::ProtocolError, "has 3.5e38 among its elements, expected float32[]"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("\"ok\"", "7")), ErrorKind::ProtocolError, "tensor word has 7"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("\"ok\"", R"("\ud800")")), ErrorKind::ProtocolError, "tensor word has"));
+    EXPECT_TRUE(isRefused(read<bool>(Text), "")) << Text;
+  EXPECT_TRUE(isRefused(read<float>("3.5e38"), "has 3.5e38 among its elements, expected float32[]"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("\"ok\"", "7")), "tensor word has 7"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("\"ok\"", R"("\ud800")")), "tensor word has"));
 }
 
 TEST(Json, NameThatIsUnknownDoubleOrMissingIsRefused) {
-  EXPECT_TRUE(failsWith(decode(goldenWith("mask", "musk")), ErrorKind::ProtocolError, "tensor 'musk' came and is not declared"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("\"word\":\"ok\"", "\"mask\":[1,0,1]")), ErrorKind::ProtocolError, "tensor 'mask' came twice"));
-  EXPECT_TRUE(failsWith(decode(goldenWith(",\"word\":\"ok\"", "")), ErrorKind::ProtocolError, "tensor 'word' is missing"));
-  EXPECT_TRUE(failsWith(decode("{}"), ErrorKind::ProtocolError, "tensor 'scalar' is missing"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("mask", "musk")), "tensor 'musk' came and is not declared"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("\"word\":\"ok\"", "\"mask\":[1,0,1]")), "tensor 'mask' came twice"));
+  EXPECT_TRUE(isRefused(decode(goldenWith(",\"word\":\"ok\"", "")), "tensor 'word' is missing"));
+  EXPECT_TRUE(isRefused(decode("{}"), "tensor 'scalar' is missing"));
 }
 
 TEST(Json, OtherSizeThanDeclaredIsRefused) {
-  EXPECT_TRUE(failsWith(decode(goldenWith("[1,0,1]", "[1,0]")), ErrorKind::ProtocolError, "tensor mask has 2 elements"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("[1,0,1]", "[1,0,1,1]")), ErrorKind::ProtocolError, "tensor mask has more than 3"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("[1,0,1]", "1")), ErrorKind::ProtocolError, "tensor mask is no array"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "[1,0]")), "tensor mask has 2 elements"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "[1,0,1,1]")), "tensor mask has more than 3"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "1")), "tensor mask is no array"));
   for (const char *Shape : {"[5,2]", "[2,3]", "[-1,2]", "[9223372036854775807,2]"})
-    EXPECT_TRUE(failsWith(decode(goldenWith("[2,2]", Shape)), ErrorKind::ProtocolError, "tensor pairs is of shape [")) << Shape;
-  EXPECT_TRUE(failsWith(decode(goldenWith("[2,2]", "[2]")), ErrorKind::ProtocolError, "tensor pairs has 1 dimensions, expected int16[<=4,2]"));
-  EXPECT_TRUE(failsWith(decode(goldenWith("[2,2]", "[3,2]")), ErrorKind::ProtocolError, "tensor pairs has 4 elements for the shape [3,2]"));
+    EXPECT_TRUE(isRefused(decode(goldenWith("[2,2]", Shape)), "tensor pairs is of shape [")) << Shape;
+  EXPECT_TRUE(isRefused(decode(goldenWith("[2,2]", "[2]")), "tensor pairs has 1 dimensions, expected int16[<=4,2]"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[2,2]", "[3,2]")), "tensor pairs has 4 elements for the shape [3,2]"));
 }
 
 TEST(Json, VaryingTensorIsOneShapeAndItsData) {
-  for (const char *Piece : {"[1,2,-1,260]", "{}", R"({"shape":[2,2]})", R"({"data":[]})", R"({"shape":[0,2],"shape":[0,2]})",
-                            R"({"shape":[0,2],"data":[],"data":[]})", R"({"shape":[0,2],"size":[]})"})
-    EXPECT_TRUE(failsWith(decode(goldenWith(R"({"shape":[2,2],"data":[1,2,-1,260]})", Piece)), ErrorKind::ProtocolError, "tensor pairs"))
+  for (const char *Piece : {"[1,2,-1,260]", "{}", R"({"shape":[2,2]})", R"({"data":[]})",
+                            R"({"shape":[0,2],"shape":[0,2]})", R"({"shape":[0,2],"data":[],"data":[]})",
+                            R"({"shape":[0,2],"size":[]})"})
+    EXPECT_TRUE(isRefused(decode(goldenWith(R"({"shape":[2,2],"data":[1,2,-1,260]})", Piece)), "tensor pairs"))
         << Piece;
 }
 
 TEST(Json, TextThatIsNoJsonIsRefused) {
-  for (const std::string &Text : {std::string(Golden) + "}", std::string(Golden) + "{}", std::string(Golden) + "x",
-                                  goldenWith("[1,0,1]", "[1 0 1]"), goldenWith("[1,0,1]", "[1,0,1,]"), goldenWith("ok", "o\xff"),
-                                  goldenWith("\"mask\"", "mask"), goldenWith("\"ok\"}", "\"ok\",}"), std::string("[]"), std::string("7"),
-                                  std::string(" "), std::string(1, '\0')})
-    EXPECT_TRUE(failsWith(decode(Text), ErrorKind::ProtocolError, "")) << Text;
+  const std::string Whole(Golden);
+  for (const std::string &Text : {Whole + "}", Whole + "{}", Whole + "x", goldenWith("[1,0,1]", "[1 0 1]"),
+                                  goldenWith("[1,0,1]", "[1,0,1,]"), goldenWith("ok", "o\xff"),
+                                  goldenWith("\"mask\"", "mask"), goldenWith("\"ok\"}", "\"ok\",}"),
+                                  std::string("[]"), std::string("7"), std::string(" "), std::string(1, '\0')})
+    EXPECT_TRUE(isRefused(decode(Text), "")) << Text;
 }
 
 TEST(Json, DepthCostsNothing) {
   const std::string Deep(1 << 20, '[');
-  EXPECT_TRUE(failsWith(decode("{\"mask\":" + Deep), ErrorKind::ProtocolError, ""));
-  EXPECT_TRUE(failsWith(decode(goldenWith("[1,0,1]", "[" + Deep + std::string(Deep.size(), ']') + "]")), ErrorKind::ProtocolError, "tensor mask"));
+  EXPECT_TRUE(isRefused(decode("{\"mask\":" + Deep), ""));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "[" + Deep + std::string(Deep.size(), ']') + "]")),
+                        "tensor mask"));
 }
 
 } // namespace

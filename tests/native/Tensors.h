@@ -26,6 +26,11 @@ inline std::vector<std::byte> payload(std::string_view Text) {
   return {Bytes.begin(), Bytes.end()};
 }
 
+/// What came was not as declared, and the error says so.
+template <class T> testing::AssertionResult isRefused(const Expected<T> &Result, std::string_view Part) {
+  return failsWith(Result, ErrorKind::ProtocolError, Part);
+}
+
 inline Expected<void> decode(std::string_view Serializer, std::span<const TensorSpec> Specs, std::span<const std::byte> In) {
   Decoded Out;
   return findSerializer(Serializer).value()->decode(Specs, In, Out);
