@@ -83,7 +83,9 @@ void bindSpec(nb::module_ &Module) {
       "digest", [](nb::bytes Data) { return hexDigest({Data.c_str(), Data.size()}); }, "data"_a,
       "XXH3-128 of some bytes as 32 hex digits: what names a vocabulary by its contents.");
   Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
-             "The payload of an observation.");
+             "The payload of an observation.",
+             nb::sig("def encode(serializer: str, spec: str, agent: int, tensors: dict[str, typing.Any], metrics: dict[str, int | "
+                     "float] = {}) -> bytes"));
   Module.def("decode", &decode, "serializer"_a, "spec"_a, "agent"_a, "payload"_a, "metrics"_a = std::vector<std::string>(),
              "The tensors and metrics of a payload.", nb::sig("def decode(serializer: str, spec: str, agent: int, "
              "payload: bytes, metrics: collections.abc.Sequence[str] = []) -> tuple[dict[str, typing.Any], dict[str, int | float]]"));
