@@ -9,7 +9,7 @@ NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECU
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native check check-sanitizers check-slow lint bench setup clean
+.PHONY: demo test test-native check check-sanitizers check-slow fuzz lint bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -49,6 +49,19 @@ check-sanitizers: setup
 	cmake -G Ninja -S . -B build/sanitizers $(NATIVE_TESTS) -DMLCB_SANITIZE=ON > build/sanitizers-configure.log
 	cmake --build build/sanitizers
 	ctest --test-dir build/sanitizers --output-on-failure
+
+FUZZED := bitstream json protobuf frames
+FUZZ_SECONDS ?= 60
+# Findings are kept in build/fuzz-corpus and start the next run; an input that crashed belongs in tests/fuzz/seeds.
+fuzz: setup
+	cmake -G Ninja -S . -B build/fuzz $(NATIVE_TESTS) -DMLCB_TESTS=OFF -DMLCB_FUZZ=ON -DMLCB_SANITIZE=ON \
+	  -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 > build/fuzz-configure.log
+	cmake --build build/fuzz
+	set -e; for name in $(FUZZED); do \
+	  mkdir -p build/fuzz-corpus/$$name; \
+	  MLCB_SERIALIZERS=build/fuzz/native build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
+	    -artifact_prefix=build/fuzz-corpus/$$name- -verbosity=0 -print_final_stats=1 build/fuzz-corpus/$$name tests/fuzz/seeds/$$name; \
+	done
 
 check-slow: setup
 	$(PY) -m pytest -q -m slow

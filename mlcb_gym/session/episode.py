@@ -26,10 +26,11 @@ class Episode:
         host: the channel to the compiler, which is about to speak; it is the episode's from now on.
         spec: the task as bound at both ends.
         request: what the compiler was told at its start.
+        serializer: that of the channel, for the channels of its clones.
     """
 
-    def __init__(self, host: _native.Host, spec: TaskSpec, request: EpisodeRequest) -> None:
-        self._host = host
+    def __init__(self, host: _native.Host, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> None:
+        self._host, self._serializer = host, serializer
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self._child: int | None = None
         self._introduced = False
@@ -38,9 +39,9 @@ class Episode:
         self._begin_turn()
 
     @classmethod
-    def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest) -> "Episode":
+    def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> "Episode":
         """An episode on a connected Unix socket, which it takes over."""
-        return cls(_native.Host(socket, spec.json, list(request.metrics), request.measure), spec, request)
+        return cls(_native.Host(socket, spec.json, list(request.metrics), request.measure, serializer), spec, request, serializer)
 
     def receive(self) -> _native.Message:
         """The compiler's next observation, or the end of the episode.
@@ -88,7 +89,7 @@ class Episode:
             SessionLost: the compiler is gone.
         """
         with translated():
-            return Episode.on_socket(self._host.fork(), self._spec, self._request)
+            return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer)
 
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child."""

@@ -32,10 +32,11 @@ class ToolSession:
 
     Args:
         keep: where the bitcode of an episode goes when it ends well; the last episode's is there.
+        serializer: how tensors are written: bitstream, json or protobuf.
     """
 
-    def __init__(self, *, keep: Path | None = None) -> None:
-        self._keep = keep
+    def __init__(self, *, keep: Path | None = None, serializer: str = "bitstream") -> None:
+        self._keep, self._serializer = keep, serializer
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         """Binds the task; whether the compiler takes every parameter, an episode's beginning says."""
@@ -49,7 +50,7 @@ class ToolSession:
         """
         if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits, verify=request.verify):
             raise TaskError("a stock opt takes neither barred actions nor a target: use the worker")
-        return ToolEpisode(spec, request, self._keep)
+        return ToolEpisode(spec, request, self._keep, self._serializer)
 
     def close(self) -> None:
         """Nothing is left: every `opt` ends with its episode."""
@@ -58,7 +59,7 @@ class ToolSession:
 class ToolEpisode(Episode):
     """One run of `opt`."""
 
-    def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None) -> None:
+    def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None, serializer: str) -> None:
         self._keep = keep
         with translated(), ExitStack() as started:
             self._folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="mlcb-")))
@@ -67,11 +68,13 @@ class ToolEpisode(Episode):
                 os.mkfifo(f"{base}{end}")
             host = started.enter_context(_native.Host.fifo(str(base)))
             self._errors = started.enter_context((self._folder / "stderr").open("w+"))
-            self._process = started.enter_context(_running(_command(spec, request, base, self._folder / "out.bc"), self._errors))
-            super().__init__(host, spec, request)
+            self._process = started.enter_context(
+                _running(_command(spec, request, f"pipe:{base}?serdes={serializer}", self._folder / "out.bc"), self._errors)
+            )
+            super().__init__(host, spec, request, serializer)
             try:
                 self._connect()
-                host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, measure=request.measure)
+                host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, serializer, request.measure)
                 self._begin_turn()
             except _native.NativeError as error:
                 raise CompilerError(self._failure() or str(error)) from error
@@ -134,8 +137,8 @@ class ToolEpisode(Episode):
         return next((line for line in lines if "error" in line), lines[0] if lines else None)
 
 
-def _command(spec: TaskSpec, request: EpisodeRequest, base: Path, output: Path) -> list[str | Path]:
-    plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner=pipe:{base}"]
+def _command(spec: TaskSpec, request: EpisodeRequest, runner: str, output: Path) -> list[str | Path]:
+    plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner={runner}"]
     return [toolchain.tool("opt"), *plugin, request.program, "-o", output]
 
 

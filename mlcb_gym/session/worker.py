@@ -19,9 +19,14 @@ STOP_SECONDS = 5.0
 
 
 class WorkerSession:
-    """A running `mlcb-worker`; it is started when first needed, and started anew after it was lost."""
+    """A running `mlcb-worker`; it is started when first needed, and started anew after it was lost.
 
-    def __init__(self) -> None:
+    Args:
+        serializer: how tensors are written: bitstream, json or protobuf.
+    """
+
+    def __init__(self, *, serializer: str = "bitstream") -> None:
+        self._serializer = serializer
         self._process: subprocess.Popen[bytes] | None = None
         self._control: _native.Host | None = None
         self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
@@ -76,7 +81,7 @@ class WorkerSession:
             ours.close()
             self.close()
             raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request)
+        return Episode.on_socket(ours.detach(), spec, request, self._serializer)
 
     def _ensure_running(self) -> None:
         if self.pid is not None and self._control is not None and self._control.fileno() >= 0:
@@ -101,7 +106,7 @@ class WorkerSession:
     def _hello(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         assert self._control is not None
         try:
-            return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS))
+            return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
         except (_native.PeerError, _native.InvalidArgument) as error:
             raise TaskError(f"{task}: {error}") from error
         except _native.NativeError as error:

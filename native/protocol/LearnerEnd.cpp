@@ -11,8 +11,10 @@ Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidAr
 } // namespace
 
 Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                           const std::vector<std::string> &Metrics, Measure When) {
+                                           const std::vector<std::string> &Metrics, Measure When,
+                                           const Serializer &Codec) {
   LearnerEnd End(std::move(Link));
+  End.Codec = &Codec;
   if (auto Done = End.bind(std::move(Spec), Metrics, When); !Done)
     return Unexpected(Done.error());
   return End;
@@ -28,9 +30,10 @@ Expected<void> LearnerEnd::bind(BoundSpec Bound, const std::vector<std::string> 
 }
 
 Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
-  Codec = findSerializer(Asked.Serializer);
-  if (!Codec)
-    return misplaced("unknown serializer '" + Asked.Serializer + "'");
+  auto Found = findSerializer(Asked.Serializer);
+  if (!Found)
+    return Unexpected(Found.error());
+  Codec = *Found;
   auto Bound = askFor(Asked, Until);
   if (!Bound)
     return Unexpected(Bound.error());
@@ -93,9 +96,9 @@ Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
     return fail(ErrorKind::ProtocolError, "an observation of agent " + std::to_string(Got.Agent) + ", there are " +
                                               std::to_string(Layouts.size()));
   Into.Specs = Layouts[Got.Agent].of(Got.Kind);
-  if (auto Done = Codec->decode(Into.Specs, Got.Payload, Views); !Done)
+  if (auto Done = Codec->decode(Into.Specs, Got.Payload, Tensors); !Done)
     return Done;
-  Into.Views = Views;
+  Into.Views = Tensors.Views;
   if (Got.Kind == FrameKind::Observation) {
     Asking = Got.Agent;
     return {};
@@ -114,7 +117,7 @@ Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
   if (Asking && asked() == AdviceKind::Argmax) {
     const AgentSpec &Agent = Spec->Task.Agents[*Asking];
     const int Mask = Agent.maskIndex();
-    const auto Legal = Mask < 0 ? std::span<const std::byte>() : Views[static_cast<size_t>(Mask)].Bytes;
+    const auto Legal = Mask < 0 ? std::span<const std::byte>() : Tensors.Views[static_cast<size_t>(Mask)].Bytes;
     if (auto Why = objection(Agent.Advice, Legal, Index))
       return misplaced(*Why);
   }

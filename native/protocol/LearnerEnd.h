@@ -25,9 +25,10 @@ class LearnerEnd {
 public:
   explicit LearnerEnd(std::unique_ptr<Channel> Link) : Link(std::move(Link)) {}
 
-  /// Of an episode whose spec and metrics were agreed on before.
+  /// Of an episode whose spec, metrics and serializer were agreed on before.
   static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                        const std::vector<std::string> &Metrics, Measure When = Measure::Always);
+                                        const std::vector<std::string> &Metrics, Measure When = Measure::Always,
+                                        const Serializer &Codec = defaultSerializer());
 
   /// Asks the compiler to bind a task, and checks that it binds what this build would. A Hello without a task takes whichever
   /// the compiler has, as it declares it.
@@ -62,10 +63,10 @@ private:
   Expected<void> decode(const Frame &Got, Message &Into);
 
   Framed Link;
-  const Serializer *Codec = findSerializer(DefaultSerializer);
+  const Serializer *Codec = &defaultSerializer();
   std::optional<BoundSpec> Spec;
   std::vector<ObservationLayout> Layouts; // [agent]
-  std::vector<TensorView> Views;
+  Decoded Tensors; // of the last frame
   std::optional<size_t> Asking; // the agent that waits for advice
 };
 

@@ -39,18 +39,12 @@ template <class T> T read(std::span<const std::byte> Bytes) {
 }
 
 nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
-  switch (Type) {
-  case DType::Int64:
-    return nb::int_(read<int64_t>(Bytes));
-  case DType::Int32:
-    return nb::int_(read<int32_t>(Bytes));
-  case DType::Float64:
-    return nb::float_(read<double>(Bytes));
-  case DType::Float32:
-    return nb::float_(read<float>(Bytes));
-  default:
-    return nb::int_(static_cast<int>(read<uint8_t>(Bytes)));
-  }
+  return withElementType(Type, [&]<class T>(T) -> nb::object {
+    if constexpr (std::is_floating_point_v<T>)
+      return nb::float_(static_cast<double>(read<T>(Bytes)));
+    else
+      return nb::int_(static_cast<int64_t>(read<T>(Bytes)));
+  });
 }
 
 nb::str toStr(std::span<const std::byte> Bytes) {

@@ -43,7 +43,8 @@ public:
   explicit Compiler(std::unique_ptr<ModelRunner> Runner) : Runner(std::move(Runner)) {}
 
   static Compiler ofSocket(int Fd, const std::string &Spec, std::vector<std::string> Metrics,
-                           const std::string &Greeting, bool AllowFork, const std::string &When) {
+                           const std::string &Greeting, bool AllowFork, const std::string &When,
+                           const std::string &Serializer) {
     if (Greeting != "begin" && Greeting != "hello")
       raise({ErrorKind::InvalidArgument, "greeting is '" + Greeting + "', expected 'begin' or 'hello'"});
     auto Link = adoptSocket(Fd);
@@ -52,6 +53,7 @@ public:
     Options.Greets = Greeting == "begin" ? RemoteOptions::Greeting::Begin : RemoteOptions::Greeting::Hello;
     Options.Metrics = std::move(Metrics);
     Options.When = unwrap(readMeasure(When));
+    Options.Codec = unwrap(findSerializer(Serializer));
     if (AllowFork)
       Options.Fork = forkPython;
     Compiler Result(std::make_unique<RemoteRunner>(std::move(Link), std::move(Options)));
@@ -142,8 +144,9 @@ void bindCompiler(nb::module_ &Module) {
   nb::class_<Compiler>(Module, "Compiler", "The compiler's end: shows a policy a state and gets its advice.")
       .def_static("serve", &Compiler::ofSocket, "fd"_a, "spec"_a, "metrics"_a = std::vector<std::string>(),
                   "greeting"_a = "begin", "allow_fork"_a = false, "measure"_a = "always",
-                  "Over a Unix socket, which it takes over, to a Host of the same bound spec (JSON), metrics and measure; greets it "
-                  "with its pid ('begin') or the spec ('hello'). With allow_fork a Fork frame clones this process: "
+                  "serializer"_a = "bitstream",
+                  "Over a Unix socket, which it takes over, to a Host of the same bound spec (JSON), metrics, measure and "
+                  "serializer; greets it with its pid ('begin') or the spec ('hello'). With allow_fork a Fork frame clones this process: "
                   "observe() then returns in the clone too.")
       .def_static("open", &Compiler::open, "uri"_a, "spec"_a = nb::none(),
                   "The runner of a URI, bound to a task that its JSON declares, or else as the policy or learner asks.")

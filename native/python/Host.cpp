@@ -27,8 +27,9 @@ struct PyMessage {
 
 class Host {
 public:
-  Host(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When)
-      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)))) {}
+  Host(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
+       const std::string &Serializer)
+      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
 
   explicit Host(const std::string &Base) : Pending(unwrap(Fifo::open(Base, FifoEnd::Learner))) {}
 
@@ -100,10 +101,11 @@ private:
   }
 
   static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec,
-                            const std::vector<std::string> &Metrics, Measure When) {
+                            const std::vector<std::string> &Metrics, Measure When, const std::string &Serializer) {
     if (!Spec)
       return LearnerEnd(std::move(Link));
-    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(readSpec(*Spec)), Metrics, When));
+    const auto &Codec = *unwrap(findSerializer(Serializer));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(readSpec(*Spec)), Metrics, When, Codec));
   }
 
   static PyObject *checked(PyObject *Object) {
@@ -143,10 +145,12 @@ void bindHost(nb::module_ &Module) {
   nb::class_<Host>(Module, "Host",
                    "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
                    "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
-      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &>(), "fd"_a,
-           "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always",
-           "Takes over a connected Unix socket: an episode's, with its bound spec and the metrics wanted 'always' or at the "
-           "'end', or a worker's control channel.")
+      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &,
+                    const std::string &>(),
+           "fd"_a, "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always",
+           "serializer"_a = "bitstream",
+           "Takes over a connected Unix socket: an episode's, with its bound spec, the metrics wanted 'always' or at the "
+           "'end', and the serializer; or a worker's control channel.")
       .def_static(
           "fifo", [](const std::string &Base) { return new Host(Base); }, "base"_a, nb::rv_policy::take_ownership,
           "The learner's end of the FIFOs BASE.in and BASE.out, which must exist.")

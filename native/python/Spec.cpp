@@ -30,13 +30,6 @@ std::string bindToJson(const std::string &Task, const std::string &Parameters) {
   return unwrap(bindTask(*Found, Parameters)).toJson();
 }
 
-const Serializer &serializer(const std::string &Name) {
-  const Serializer *Found = findSerializer(Name);
-  if (!Found)
-    raise({ErrorKind::InvalidArgument, "unknown serializer '" + Name + "'"});
-  return *Found;
-}
-
 /// The tensors of an agent's observation with these metrics.
 std::vector<TensorSpec> layoutOf(const BoundSpec &Spec, size_t Agent, const std::vector<std::string> &Metrics) {
   if (Agent >= Spec.Task.Agents.size())
@@ -60,7 +53,7 @@ nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Ag
     Views.push_back(Keep.emplace_back(Spec, From[Key]).view());
   }
   std::vector<std::byte> Out;
-  serializer(Name).encode(Layout, Views, Out);
+  unwrap(findSerializer(Name))->encode(Layout, Views, Out);
   return nb::bytes(Out.data(), Out.size());
 }
 
@@ -70,9 +63,9 @@ nb::tuple decode(const std::string &Name, const std::string &SpecJson, size_t Ag
   const auto Layout = layoutOf(Bound, Agent, Metrics);
   const auto *Bytes = static_cast<const std::byte *>(Payload.data());
   const std::vector<std::byte> Aligned(Bytes, Bytes + Payload.size());
-  std::vector<TensorView> Views;
-  unwrap(serializer(Name).decode(Layout, Aligned, Views));
-  Dicts Result = toDicts(Layout, Views);
+  Decoded Tensors;
+  unwrap(unwrap(findSerializer(Name))->decode(Layout, Aligned, Tensors));
+  Dicts Result = toDicts(Layout, Tensors.Views);
   return nb::make_tuple(Result.Tensors, Result.Metrics);
 }
 

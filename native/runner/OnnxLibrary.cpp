@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/OnnxLibrary.h"
 
+#include "spec/OwnFolder.h"
+
 #include <cstdlib>
 #include <dlfcn.h>
 #include <glob.h>
@@ -11,15 +13,6 @@ namespace {
 
 // All that is used here is older; a library of this version or any later one will do.
 constexpr uint32_t ApiVersion = 16;
-
-std::string folderOfThisCode() {
-  Dl_info Info{};
-  if (!dladdr(reinterpret_cast<const void *>(&folderOfThisCode), &Info) || !Info.dli_fname)
-    return ".";
-  const std::string Path = Info.dli_fname;
-  const size_t Slash = Path.rfind('/');
-  return Slash == Path.npos ? "." : Path.substr(0, Slash);
-}
 
 void addMatches(const std::string &Pattern, std::vector<std::string> &To) {
   glob_t Found{};
@@ -32,9 +25,9 @@ std::vector<std::string> candidates() {
   if (const char *Named = std::getenv("MLCB_ONNXRUNTIME"); Named && *Named)
     return {Named};
   std::vector<std::string> Paths;
-  // Beside the package: this code is mlcb_gym/_native*.so or mlcb_gym/{lib,bin}/*.
+  // Beside the package.
   for (const char *Up : {"/..", "/../.."})
-    addMatches(folderOfThisCode() + Up + "/onnxruntime/capi/libonnxruntime.so.*", Paths);
+    addMatches(ownFolder() + Up + "/onnxruntime/capi/libonnxruntime.so.*", Paths);
   if (*MLCB_ONNXRUNTIME_LIBRARY)
     Paths.emplace_back(MLCB_ONNXRUNTIME_LIBRARY);
   Paths.emplace_back("libonnxruntime.so.1");

@@ -119,7 +119,6 @@ Expected<void> OnnxModel::checkInputs(const AgentSpec &Agent) const {
                              &OrtApi::SessionGetInputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
-  size_t Used = 0;
   for (const TensorSpec &Tensor : Agent.Inputs) {
     if (Tensor.Role == TensorRole::Mask)
       continue;
@@ -129,7 +128,6 @@ Expected<void> OnnxModel::checkInputs(const AgentSpec &Agent) const {
       return invalid(Path, "it has no " + Which + ", expected " + text(Tensor));
     if (!fits(*Found, Tensor))
       return invalid(Path, Which + " is " + text(*Found) + ", expected " + text(Tensor));
-    ++Used;
   }
   for (const Signature &Input : *Declared)
     if (std::ranges::none_of(Agent.Inputs, [&](const TensorSpec &T) { return T.Name == Input.Name && T.Role != TensorRole::Mask; }))

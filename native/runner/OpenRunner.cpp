@@ -31,16 +31,15 @@ Unexpected invalid(std::string_view Text, const std::string &Why) {
   return fail(ErrorKind::InvalidArgument, "runner '" + std::string(Text) + "': " + Why);
 }
 
-/// The learner names the serializer in its Hello; a URI that names another one is refused early.
-Expected<void> checkQuery(std::string_view Text, std::string_view Query) {
+/// The learner names the serializer in its Hello; one that a URI names is the only one taken. Null where it names none.
+Expected<const Serializer *> serializerOf(std::string_view Text, std::string_view Query) {
   constexpr std::string_view Key = "serdes=";
   if (Query.empty())
-    return {};
+    return nullptr;
   if (!Query.starts_with(Key))
     return invalid(Text, "unknown option '" + std::string(Query) + "', expected serdes=NAME");
-  if (!findSerializer(Query.substr(Key.size())))
-    return invalid(Text, "unknown serializer '" + std::string(Query.substr(Key.size())) + "'");
-  return {};
+  auto Found = findSerializer(Query.substr(Key.size()));
+  return Found ? Found : invalid(Text, Found.error().Message);
 }
 
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
@@ -72,9 +71,12 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
     return upcast(OnnxRunner::open(std::string(Where.Path)));
   if (Where.Scheme != "pipe")
     return invalid(Text, "unknown scheme, expected pipe:BASE, onnx:FOLDER or default:");
-  if (auto Valid = checkQuery(Text, Where.Query); !Valid)
-    return Unexpected(Valid.error());
-  return upcast(RemoteRunner::connect(std::string(Where.Path), {}, after(ConnectSeconds)));
+  auto Codec = serializerOf(Text, Where.Query);
+  if (!Codec)
+    return Unexpected(Codec.error());
+  RemoteOptions Options;
+  Options.Codec = *Codec;
+  return upcast(RemoteRunner::connect(std::string(Where.Path), std::move(Options), after(ConnectSeconds)));
 }
 
 } // namespace mlcb

@@ -16,7 +16,8 @@ Unexpected outOfTurn(const Frame &Got) {
 } // namespace
 
 RemoteRunner::RemoteRunner(std::unique_ptr<Channel> Link, RemoteOptions Options)
-    : Link(std::move(Link)), Options(std::move(Options)), Codec(findSerializer(this->Options.Serializer)) {}
+    : Link(std::move(Link)), Options(std::move(Options)),
+      Codec(this->Options.Codec ? this->Options.Codec : &defaultSerializer()) {}
 
 RemoteRunner::~RemoteRunner() {
   if (Link.isOpen())
@@ -40,7 +41,8 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   auto Asked = Hello::fromJson(First->text());
   if (!Asked)
     return Runner->Link.refuse(Asked.error());
-  Runner->Codec = findSerializer(Asked->Serializer);
+  if (auto Chosen = Runner->speak(Asked->Serializer); !Chosen)
+    return Runner->Link.refuse(Chosen.error());
   Runner->Options.Task = std::move(Asked->Task);
   Runner->Options.Parameters = std::move(Asked->Parameters);
   Runner->Options.Metrics = std::move(Asked->Metrics);
@@ -48,9 +50,20 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   return Runner;
 }
 
+/// The learner chooses; who made this runner may insist on its own choice.
+Expected<void> RemoteRunner::speak(std::string_view Serializer) {
+  auto Found = findSerializer(Serializer);
+  if (!Found)
+    return Unexpected(Found.error());
+  if (Options.Codec && *Found != Options.Codec)
+    return fail(ErrorKind::InvalidArgument, "the learner asks for serializer '" + std::string(Serializer) +
+                                                "', the compiler was told to use '" +
+                                                std::string(Options.Codec->name()) + "'");
+  Codec = *Found;
+  return {};
+}
+
 Expected<void> RemoteRunner::onBind() {
-  if (!Codec)
-    return Link.refuse({ErrorKind::InvalidArgument, "the learner asks for a serializer that this build lacks"});
   auto Wanted = wantMetrics(Spec, Options.Metrics);
   if (!Wanted)
     return Link.refuse(Wanted.error());

@@ -20,7 +20,7 @@ struct RemoteOptions {
 
   std::vector<std::string> Metrics;            // those the learner wants
   Measure When = Measure::Always;              // and when
-  std::string_view Serializer = DefaultSerializer;
+  const Serializer *Codec = nullptr;           // null: the one that the learner's Hello names, else Bitstream
   std::string Task, Parameters = "{}";         // what the learner asks for
   double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
   double SendSeconds = 60;                     // how long it may take to drain a frame
@@ -60,6 +60,7 @@ private:
   Expected<int64_t> choose(size_t Agent) override;
   Expected<double> value(size_t Agent) override;
 
+  Expected<void> speak(std::string_view Serializer);
   Expected<void> greet();
   Expected<void> sendState(FrameKind Kind, size_t Agent, uint8_t Flags);
   Expected<Frame> awaitAdvice(size_t Agent);
@@ -69,7 +70,7 @@ private:
 
   Framed Link;
   RemoteOptions Options;
-  const Serializer *Codec;
+  const Serializer *Codec; // never null
   std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   std::vector<std::byte> Payload;

@@ -11,13 +11,11 @@ namespace {
 
 constexpr size_t alignUp(size_t Offset) { return (Offset + 7) & ~size_t(7); }
 
-bool isVarying(const Dim &D) { return D.How == Dim::Kind::AtMost; }
-
 /// Lengths that precede a tensor's bytes.
 size_t lengthCount(const TensorSpec &Spec) {
   size_t Count = Spec.Type == DType::String;
   for (const Dim &D : Spec.Shape)
-    Count += isVarying(D);
+    Count += D.varies();
   return Count;
 }
 
@@ -38,7 +36,7 @@ public:
     size_t Elements = 1;
     View.Shape.clear();
     for (const Dim &D : Spec.Shape) {
-      auto Size = isVarying(D) ? length(Spec, D.Size) : Expected<int64_t>(D.Size);
+      auto Size = D.varies() ? length(Spec, D.Size) : Expected<int64_t>(D.Size);
       if (!Size)
         return Unexpected(Size.error());
       View.Shape.push_back(*Size);
@@ -98,7 +96,7 @@ void Bitstream::encode(std::span<const TensorSpec> Specs, std::span<const Tensor
   for (size_t I = 0; I < Specs.size(); ++I) {
     Offset = alignUp(Offset);
     for (size_t D = 0; D < Specs[I].Shape.size(); ++D)
-      if (isVarying(Specs[I].Shape[D]))
+      if (Specs[I].Shape[D].varies())
         Append(&Views[I].Shape[D], sizeof(int64_t));
     const int64_t Bytes = static_cast<int64_t>(Views[I].Bytes.size());
     if (Specs[I].Type == DType::String)
@@ -108,11 +106,11 @@ void Bitstream::encode(std::span<const TensorSpec> Specs, std::span<const Tensor
 }
 
 Expected<void> Bitstream::decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                                 std::vector<TensorView> &Views) const {
+                                 Decoded &Out) const {
   Reader From(In);
-  Views.resize(Specs.size());
+  Out.Views.resize(Specs.size());
   for (size_t I = 0; I < Specs.size(); ++I)
-    if (auto Done = From.tensor(Specs[I], Views[I]); !Done)
+    if (auto Done = From.tensor(Specs[I], Out.Views[I]); !Done)
       return Done;
   return From.end();
 }

@@ -12,7 +12,7 @@ public:
   void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
               std::vector<std::byte> &Out) const override;
   Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                        std::vector<TensorView> &Views) const override;
+                        Decoded &Out) const override;
 };
 
 } // namespace mlcb

@@ -16,6 +16,12 @@ struct TensorView {
   std::span<const std::byte> Bytes;
 };
 
+/// Tensors as decoded. The views are into what was decoded, or into Storage where the decoder had to make the elements itself.
+struct Decoded {
+  std::vector<TensorView> Views;
+  std::vector<std::vector<std::byte>> Storage; // [tensor]; kept from one decoding to the next, so that the memory is
+};
+
 /// Turns a list of tensors into bytes and back. Stateless, shared by threads.
 class Serializer {
 public:
@@ -28,16 +34,16 @@ public:
   virtual void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
                       std::vector<std::byte> &Out) const = 0;
 
-  /// Fills Views with views into In, which must be aligned to 8 bytes. Everything In says of lengths is checked against Specs
-  /// and its size; a difference is a ProtocolError.
+  /// Fills Out, whose views are valid as long as both In, which must be aligned to 8 bytes, and Out are. Everything In says is
+  /// checked against Specs; a difference is a ProtocolError.
   virtual Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                                std::vector<TensorView> &Views) const = 0;
+                                Decoded &Out) const = 0;
 };
 
-/// The serializer of that name; null if there is none.
-const Serializer *findSerializer(std::string_view Name);
+/// Bitstream: what two ends speak that agree on nothing else.
+const Serializer &defaultSerializer();
 
-/// Makes a serializer known that is not this library's; one static object beside it.
+/// Makes a serializer known that is linked into this program; one static object beside it.
 class SerializerRegistration {
 public:
   explicit SerializerRegistration(const Serializer &New) : New(New), Next(std::exchange(Head, this)) {}
@@ -50,6 +56,8 @@ private:
   const SerializerRegistration *Next;
 };
 
-inline constexpr std::string_view DefaultSerializer = "bitstream";
+/// The serializer of that name: Bitstream, one that is registered, or the one of libmlcb_serdes_NAME.so, which is opened when first
+/// asked for. It is looked for in the folder that MLCB_SERIALIZERS names, beside this code, and in the package's lib.
+Expected<const Serializer *> findSerializer(std::string_view Name);
 
 } // namespace mlcb

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,31 @@ template <class T> consteval DType dtypeOf() {
     static_assert(std::is_same_v<T, std::string>, "not an element type");
     return DType::String;
   }
+}
+
+/// Calls Call(T()) with T the type of the elements; Type must not be String.
+template <class F> decltype(auto) withElementType(DType Type, F &&Call) {
+  switch (Type) {
+  case DType::Int8:
+    return Call(int8_t());
+  case DType::Int16:
+    return Call(int16_t());
+  case DType::Int32:
+    return Call(int32_t());
+  case DType::Int64:
+    return Call(int64_t());
+  case DType::UInt8:
+    return Call(uint8_t());
+  case DType::Float32:
+    return Call(float());
+  case DType::Float64:
+    return Call(double());
+  case DType::Bool:
+    return Call(bool());
+  case DType::String:
+    break;
+  }
+  std::abort();
 }
 
 } // namespace mlcb

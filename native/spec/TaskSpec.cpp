@@ -5,6 +5,8 @@
 
 namespace mlcb {
 
+bool TensorSpec::varies() const { return std::ranges::any_of(Shape, &Dim::varies); }
+
 size_t TensorSpec::maxElements() const {
   size_t Product = 1;
   for (const Dim &D : Shape)

@@ -18,6 +18,8 @@ struct Dim {
   Kind How = Kind::Fixed;
   int64_t Size = 0;       // Fixed, AtMost; for Param, set by binding
   std::string_view Param; // of Kind::Param
+
+  bool varies() const { return How == Kind::AtMost; }
 };
 
 enum class TensorRole { Input, Mask, Metric };
@@ -29,6 +31,9 @@ struct TensorSpec {
   double Low, High;
   std::string_view Doc;
   TensorRole Role;
+
+  /// Whether a dimension varies.
+  bool varies() const;
 
   /// Elements of a tensor of the maximal shape (SIZE_MAX where that overflows). Only of a bound spec.
   size_t maxElements() const;

@@ -77,6 +77,21 @@ TEST_F(ToolConversation, UnknownMetricIsRefusedAtBothEnds) {
   EXPECT_TRUE(failsWith(Learner.get(), ErrorKind::PeerError, "it has no metric 'beauty'"));
 }
 
+TEST_F(ToolConversation, LearnerChoosesTheSerializer) {
+  auto Learner = learnerAsks({.Task = "posetrl", .Serializer = "json"});
+  auto Runner = RemoteRunner::connect(Base, {.Codec = findSerializer("json").value()}, patience()).value();
+  ASSERT_TRUE(succeeds(Runner->bind(bindTask(posetrlTask(), "{}").value())));
+  EXPECT_TRUE(succeeds(Learner.get()));
+}
+
+TEST_F(ToolConversation, SerializerOtherThanToldIsRefusedAtBothEnds) {
+  auto Learner = learnerAsks({.Task = "posetrl", .Serializer = "json"});
+  const auto Runner = RemoteRunner::connect(Base, {.Codec = &defaultSerializer()}, patience());
+  const auto Sentence = "the learner asks for serializer 'json', the compiler was told to use 'bitstream'";
+  EXPECT_TRUE(failsWith(Runner, ErrorKind::InvalidArgument, Sentence));
+  EXPECT_TRUE(failsWith(Learner.get(), ErrorKind::PeerError, Sentence));
+}
+
 TEST_F(ToolConversation, WithoutALearnerTimesOut) {
   EXPECT_TRUE(failsWith(RemoteRunner::connect(Base, {}, soon()), ErrorKind::Timeout, "nobody opened"));
 }

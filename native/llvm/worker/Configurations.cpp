@@ -14,7 +14,10 @@ Expected<const Configuration *> Configurations::add(const Hello &Asked) {
   Expected<BoundSpec> Spec = bindTask(*Task, Asked.Parameters);
   if (!Spec)
     return Unexpected(Spec.error());
-  Configuration New{std::move(*Spec), Asked.Serializer, Asked.Metrics};
+  Expected<const Serializer *> Codec = findSerializer(Asked.Serializer);
+  if (!Codec)
+    return Unexpected(Codec.error());
+  Configuration New{std::move(*Spec), *Codec, Asked.Metrics};
   if (auto Prepared = prepare(New, sys::getDefaultTargetTriple(), ""); !Prepared)
     return Unexpected(Prepared.error());
   return &(ByDigest[New.Spec.Digest] = std::move(New));

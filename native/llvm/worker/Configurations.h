@@ -5,6 +5,7 @@
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/TaskPass.h"
 #include "protocol/Messages.h"
+#include "serdes/Serializer.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -16,7 +17,7 @@ namespace mlcb {
 /// A bound task and how its learner wants to hear of it.
 struct Configuration {
   BoundSpec Spec;
-  std::string Serializer;
+  const Serializer *Codec;
   std::vector<std::string> Metrics; // where Begin names none
 };
 

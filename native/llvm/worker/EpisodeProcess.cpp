@@ -75,7 +75,7 @@ RemoteOptions Episode::options() {
   Options.Greets = RemoteOptions::Greeting::Begin;
   Options.Metrics = Setup.Begin.Metrics.empty() ? Setup.Config.Metrics : Setup.Begin.Metrics;
   Options.When = Setup.Begin.When;
-  Options.Serializer = Setup.Config.Serializer;
+  Options.Codec = Setup.Config.Codec;
   Options.EndTurn = [this] { Clock.stop(); };
   Options.BeginTurn = [this] { beginTurn(); };
   Options.Fork = [this] {
