@@ -125,7 +125,7 @@ protected:
   Measure WantedWhen = Measure::Always;
 };
 
-/// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER` or `default:`. A scheme whose library is absent is one clear error.
+/// Opens `pipe:BASE[?serdes=...]`, `shm:PATH[?serdes=...]`, `onnx:FOLDER` or `default:`. A scheme whose library is absent is one clear error.
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
 
 } // namespace mlcb

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runner URIs.
+#include "channel/ShmRendezvous.h"
 #include "runner/DefaultRunner.h"
 #include "runner/OnnxRunner.h"
 #include "runner/RemoteRunner.h"
@@ -41,6 +42,11 @@ Expected<void> checkQuery(std::string_view Text, std::string_view Query) {
   return {};
 }
 
+Expected<std::unique_ptr<RemoteRunner>> overShm(const std::string &Path, Deadline Until) {
+  auto Link = connectShm(Path, Until);
+  return Link ? RemoteRunner::hear(std::move(*Link), {}, Until) : Unexpected(Link.error());
+}
+
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
   if (!From)
     return Unexpected(From.error());
@@ -54,14 +60,17 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
   if (Where.Scheme == "default")
     return std::make_unique<DefaultRunner>();
   if (Where.Path.empty())
-    return invalid(Text, "expected pipe:BASE, onnx:FOLDER or default:");
+    return invalid(Text, "expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
   if (Where.Scheme == "onnx")
     return upcast(OnnxRunner::open(std::string(Where.Path)));
-  if (Where.Scheme != "pipe")
-    return invalid(Text, "unknown scheme, expected pipe:BASE, onnx:FOLDER or default:");
+  const bool IsShm = Where.Scheme == "shm";
+  if (!IsShm && Where.Scheme != "pipe")
+    return invalid(Text, "unknown scheme, expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
   if (auto Valid = checkQuery(Text, Where.Query); !Valid)
     return Unexpected(Valid.error());
-  return upcast(RemoteRunner::connect(std::string(Where.Path), {}, after(ConnectSeconds)));
+  const std::string Path(Where.Path);
+  const Deadline Until = after(ConnectSeconds);
+  return upcast(IsShm ? overShm(Path, Until) : RemoteRunner::connect(Path, {}, Until));
 }
 
 } // namespace mlcb
