@@ -3,10 +3,10 @@
 
 import sys
 
-from benchmarks import deployment, memory, step, vector
+from benchmarks import deployment, memory, rtt, step, vector
 from benchmarks.report import machine, refuse_beside_training, show
 
-ALL = {"step": step, "deployment": deployment, "memory": memory, "vector": vector}
+ALL = {"step": step, "deployment": deployment, "memory": memory, "vector": vector, "rtt": rtt}
 
 
 def main() -> None:
