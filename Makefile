@@ -9,7 +9,7 @@ NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECU
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native check check-sanitizers check-slow fuzz lint bench setup clean
+.PHONY: demo test test-native check check-sanitizers check-address check-thread check-slow fuzz lint bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -45,16 +45,20 @@ lint: setup
 
 check: lint test
 
-check-sanitizers: setup
-	cmake -G Ninja -S . -B build/sanitizers $(NATIVE_TESTS) -DMLCB_SANITIZE=ON > build/sanitizers-configure.log
-	cmake --build build/sanitizers
-	ctest --test-dir build/sanitizers --output-on-failure
+check-sanitizers: check-address check-thread
+
+check-address: SANITIZERS := address,undefined
+check-thread: SANITIZERS := thread
+check-address check-thread: check-%: setup
+	cmake -G Ninja -S . -B build/$* $(NATIVE_TESTS) -DMLCB_SANITIZE=$(SANITIZERS) > build/$*-configure.log
+	cmake --build build/$*
+	ctest --test-dir build/$* --output-on-failure
 
 FUZZED := bitstream json protobuf frames
 FUZZ_SECONDS ?= 60
 # Findings are kept in build/fuzz-corpus and start the next run; an input that crashed belongs in tests/fuzz/seeds.
 fuzz: setup
-	cmake -G Ninja -S . -B build/fuzz $(NATIVE_TESTS) -DMLCB_TESTS=OFF -DMLCB_FUZZ=ON -DMLCB_SANITIZE=ON \
+	cmake -G Ninja -S . -B build/fuzz $(NATIVE_TESTS) -DMLCB_TESTS=OFF -DMLCB_FUZZ=ON -DMLCB_SANITIZE=address,undefined \
 	  -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 > build/fuzz-configure.log
 	cmake --build build/fuzz
 	set -e; for name in $(FUZZED); do \
@@ -66,8 +70,15 @@ fuzz: setup
 check-slow: setup
 	$(PY) -m pytest -q -m slow
 
-bench: setup
+bench: build-bench
 	$(PY) -m benchmarks
+
+bench-rtt: build-bench
+	$(PY) -m benchmarks rtt
+
+build-bench: setup
+	cmake -G Ninja -S . -B build/bench $(NATIVE_TESTS) -DMLCB_TESTS=OFF -DMLCB_BENCH=ON > build/bench-configure.log
+	cmake --build build/bench
 
 clean:
 	rm -rf build $(VENV) .deps

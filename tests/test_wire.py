@@ -6,6 +6,9 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -176,3 +179,38 @@ def test_fifo_that_nobody_opens_times_out(tmp_path: os.PathLike[str]) -> None:
         os.mkfifo(base + end)
     with _native.Host.fifo(base) as host, pytest.raises(_native.Timeout, match=r"nobody opened .*channel\.in in time"):
         host.connect(0.01)
+
+
+def ask_twice(uri: str, dimension: int, advice: "Queue[int | float]") -> None:
+    """A compiler whose embedding says which advice it hopes for."""
+    with _native.Compiler.open(uri) as compiler:
+        for hoped in (2, 0):
+            tensors = {"embedding": np.full(dimension, hoped, np.float32), "action_mask": np.ones(3, np.int8)}
+            advice.put(compiler.observe(0, tensors, {"size": 7}))
+        compiler.end("stopped", 0, tensors, {"size": 5})
+
+
+def test_shared_memory_that_nobody_comes_to_times_out_and_leaves_no_path(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with _native.Host.shm(str(path)) as host, pytest.raises(_native.Timeout, match=r"nobody connected to .*s in time"):
+        host.connect(0.01)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("dimension", [2, 300_000], ids=["small", "larger than the ring"])
+def test_conversation_over_shared_memory_is_as_over_any_other_channel(tmp_path: Path, dimension: int) -> None:
+    path, advice = tmp_path / "s", Queue[int | float]()
+    with _native.Host.shm(str(path)) as host:
+        compiler = Thread(target=ask_twice, args=(f"shm:{path}?serdes=bitstream", dimension, advice))
+        compiler.start()
+        host.hello("posetrl", json.dumps(PARAMETERS | {"dimension": dimension}), ["size"], SECONDS)
+        assert not path.exists()
+        for index in (2, 0):
+            message = host.receive(SECONDS)
+            np.testing.assert_equal(message.tensors["embedding"], np.full(dimension, index, np.float32))
+            host.advise(index, SECONDS)
+        message = host.receive(SECONDS)
+        assert (message.kind, message.reason, message.metrics) == ("episode_end", "stopped", {"size": 5})
+        assert host.receive(SECONDS).kind == "bye"
+    compiler.join(SECONDS)
+    assert [advice.get_nowait() for _ in range(2)] == [2, 0]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sockets and pipes have in common: try, spin briefly where another core may be answering, then block in poll().
+// What channels over descriptors have in common: try, spin briefly where another core may be answering, then block in poll().
 #include "channel/FdChannelBase.h"
 
 #include "channel/Wait.h"
@@ -25,6 +25,23 @@ bool severalCores() {
   return Several;
 }
 
+/// Says for how long it is better to try again than to sleep.
+class Spin {
+public:
+  explicit Spin(Deadline Until)
+      : Until(severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min()) {}
+
+  bool again() {
+    if (Clock::now() >= Until)
+      return false;
+    ::sched_yield(); // the answering process may be waiting for this very core
+    return true;
+  }
+
+private:
+  Deadline Until;
+};
+
 Unexpected timedOut() { return fail(ErrorKind::Timeout, "the other end did not answer in time"); }
 
 } // namespace
@@ -32,16 +49,14 @@ Unexpected timedOut() { return fail(ErrorKind::Timeout, "the other end did not a
 Channel::~Channel() = default;
 
 Expected<size_t> FdChannelBase::receive(std::span<std::byte> Into, Deadline Until) {
-  const auto SpinUntil = severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min();
+  Spin Spinning(Until);
   for (;;) {
     auto Got = tryReceive(Into);
     if (!Got || *Got > 0)
       return Got;
-    if (Clock::now() < SpinUntil) {
-      sched_yield(); // the answering process may be waiting for this very core
+    if (Spinning.again())
       continue;
-    }
-    auto Ready = waitFor(fileno(), POLLIN, Until, Interrupted);
+    auto Ready = readable(Until);
     if (!Ready)
       return Unexpected(Ready.error());
     if (!*Ready)
@@ -53,18 +68,22 @@ Expected<bool> FdChannelBase::readable(Deadline Until) { return waitFor(fileno()
 
 Expected<void> FdChannelBase::send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
                                    int Attach) {
+  Spin Spinning(Until);
   while (!Head.empty() || !Body.empty()) {
     auto Sent = trySend(Head, Body, Attach);
     if (!Sent)
       return Unexpected(Sent.error());
     if (*Sent == 0) {
-      auto Ready = waitFor(outFd(), POLLOUT, Until, Interrupted);
+      if (Spinning.again())
+        continue;
+      auto Ready = writable(Until);
       if (!Ready)
         return Unexpected(Ready.error());
       if (!*Ready)
         return timedOut();
       continue;
     }
+    Spinning = Spin(Until);
     Attach = -1; // it travelled with the first byte
     const size_t OfHead = std::min(*Sent, Head.size());
     Head = Head.subspan(OfHead);

@@ -14,13 +14,15 @@ public:
   Expected<void> send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
                       int Attach) final;
   Expected<size_t> receive(std::span<std::byte> Into, Deadline Until) final;
-  Expected<bool> readable(Deadline Until) final;
+  Expected<bool> readable(Deadline Until) override;
 
 private:
   /// Both move what can be moved at once, and return 0 where that is nothing.
   virtual Expected<size_t> tryReceive(std::span<std::byte> Into) = 0;
   virtual Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) = 0;
-  virtual int outFd() const = 0;
+
+  /// Waits until trySend() would move something; false at the deadline.
+  virtual Expected<bool> writable(Deadline Until) = 0;
 };
 
 Unexpected peerGone();

@@ -22,6 +22,8 @@ Expected<FileDescriptor> openFifo(const std::string &Path, int Mode) {
 
 } // namespace
 
+Rendezvous::~Rendezvous() = default;
+
 Expected<Fifo> Fifo::open(std::string Base, FifoEnd End) {
   const bool Learner = End == FifoEnd::Learner;
   auto In = openFifo(Base + (Learner ? ".out" : ".in"), O_RDONLY);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "channel/FdChannel.h"
+#include "channel/Rendezvous.h"
 
 #include <string>
 
@@ -11,12 +12,11 @@ namespace mlcb {
 enum class FifoEnd { Compiler, Learner };
 
 /// One end of the pair. The reading half is open from the start, so that either side may come first.
-class Fifo {
+class Fifo final : public Rendezvous {
 public:
   static Expected<Fifo> open(std::string Base, FifoEnd End);
 
-  /// Waits for the other end. After a Timeout it may be called again.
-  Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted = {});
+  Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted = {}) override;
 
 private:
   Fifo(FileDescriptor In, std::string OutPath) : In(std::move(In)), OutPath(std::move(OutPath)) {}

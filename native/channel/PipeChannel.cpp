@@ -7,6 +7,7 @@
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <poll.h>
 
 namespace mlcb {
 namespace {
@@ -48,7 +49,7 @@ public:
   FileDescriptor takeAttached() override { return {}; }
 
 private:
-  int outFd() const override { return Out.get(); }
+  Expected<bool> writable(Deadline Until) override { return waitFor(Out.get(), POLLOUT, Until, Interrupted); }
 
   Expected<size_t> tryReceive(std::span<std::byte> Into) override {
     const ssize_t Got = ::read(In.get(), Into.data(), Into.size());

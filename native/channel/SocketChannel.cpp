@@ -2,8 +2,11 @@
 // A Unix stream socket: both directions, and descriptors along with the bytes.
 #include "channel/FdChannelBase.h"
 
+#include "channel/Wait.h"
+
 #include <cstring>
 #include <deque>
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace mlcb {
@@ -27,7 +30,7 @@ public:
   }
 
 private:
-  int outFd() const override { return Socket.get(); }
+  Expected<bool> writable(Deadline Until) override { return waitFor(Socket.get(), POLLOUT, Until, Interrupted); }
 
   Expected<size_t> tryReceive(std::span<std::byte> Into) override {
     iovec Part{Into.data(), Into.size()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The learner's end for Python.
 #include "channel/Fifo.h"
+#include "channel/ShmRendezvous.h"
 #include "protocol/LearnerEnd.h"
 #include "python/Arrays.h"
 #include "python/Bindings.h"
@@ -31,7 +32,15 @@ public:
        const std::string &Serializer)
       : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
 
-  explicit Host(const std::string &Base) : Pending(unwrap(Fifo::open(Base, FifoEnd::Learner))) {}
+  explicit Host(std::unique_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
+
+  static Host *fifo(const std::string &Base) {
+    return new Host(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))));
+  }
+
+  static Host *shm(const std::string &Path) {
+    return new Host(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path))));
+  }
 
   void connect(double Timeout) {
     if (!Pending)
@@ -121,7 +130,7 @@ private:
     return *End;
   }
 
-  std::optional<Fifo> Pending;
+  std::unique_ptr<Rendezvous> Pending;
   std::optional<LearnerEnd> End;
 };
 
@@ -152,9 +161,12 @@ void bindHost(nb::module_ &Module) {
            "Takes over a connected Unix socket: an episode's, with its bound spec, the metrics wanted 'always' or at the "
            "'end', and the serializer; or a worker's control channel.")
       .def_static(
-          "fifo", [](const std::string &Base) { return new Host(Base); }, "base"_a, nb::rv_policy::take_ownership,
-          "The learner's end of the FIFOs BASE.in and BASE.out, which must exist.")
-      .def("connect", &Host::connect, "timeout"_a, "Waits until a compiler opens the FIFOs; hello() does it too.")
+          "fifo", &Host::fifo, "base"_a, nb::rv_policy::take_ownership,
+          "The learner's end of the FIFOs BASE.in and BASE.out, which must exist: for a compiler with the runner pipe:BASE.")
+      .def_static("shm", &Host::shm, "path"_a, nb::rv_policy::take_ownership,
+                  "Listens at a path, which must not exist, for a compiler with the runner shm:PATH; the path is removed once "
+                  "it is there.")
+      .def("connect", &Host::connect, "timeout"_a, "Waits until the compiler is there; hello() does it too.")
       .def("hello", &Host::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
            "measure"_a = "always",
            "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
@@ -170,7 +182,7 @@ void bindHost(nb::module_ &Module) {
            "Clones the compiler where it waits for advice; returns the socket of a new Host, on which the clone says "
            "begin and the same observation.")
       .def("close", &Host::close, "Says bye and closes; harmless if closed already.")
-      .def("fileno", &Host::fileno, "The descriptor to poll, -1 if closed; readable() knows of bytes that were read ahead.")
+      .def("fileno", &Host::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
       .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> Host"))
       .def("__exit__", [](Host &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }

@@ -126,8 +126,8 @@ protected:
   Measure WantedWhen = Measure::Always;
 };
 
-/// Opens `pipe:BASE[?serdes=...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration names. A scheme
-/// whose library is absent is one clear error.
+/// Opens `pipe:BASE[?serdes=...]`, `shm:PATH[?serdes=...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration
+/// names. A scheme whose library is absent is one clear error.
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
 
 /// Makes a kind of runner known that is not this library's, by the scheme of its URIs; one static object beside it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runner URIs.
+#include "channel/ShmRendezvous.h"
 #include "runner/DefaultRunner.h"
 #include "runner/OnnxRunner.h"
 #include "runner/RemoteRunner.h"
@@ -42,6 +43,11 @@ Expected<const Serializer *> serializerOf(std::string_view Text, std::string_vie
   return Found ? Found : invalid(Text, Found.error().Message);
 }
 
+Expected<std::unique_ptr<RemoteRunner>> overShm(const std::string &Path, RemoteOptions Options, Deadline Until) {
+  auto Link = connectShm(Path, Until);
+  return Link ? RemoteRunner::hear(std::move(*Link), std::move(Options), Until) : Unexpected(Link.error());
+}
+
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
   if (!From)
     return Unexpected(From.error());
@@ -66,17 +72,20 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
   if (const RunnerRegistration::Open Open = RunnerRegistration::find(Where.Scheme))
     return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
-    return invalid(Text, "expected pipe:BASE, onnx:FOLDER or default:");
+    return invalid(Text, "expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
   if (Where.Scheme == "onnx")
     return upcast(OnnxRunner::open(std::string(Where.Path)));
-  if (Where.Scheme != "pipe")
-    return invalid(Text, "unknown scheme, expected pipe:BASE, onnx:FOLDER or default:");
+  const bool IsShm = Where.Scheme == "shm";
+  if (!IsShm && Where.Scheme != "pipe")
+    return invalid(Text, "unknown scheme, expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
   auto Codec = serializerOf(Text, Where.Query);
   if (!Codec)
     return Unexpected(Codec.error());
   RemoteOptions Options;
   Options.Codec = *Codec;
-  return upcast(RemoteRunner::connect(std::string(Where.Path), std::move(Options), after(ConnectSeconds)));
+  const std::string Path(Where.Path);
+  const Deadline Until = after(ConnectSeconds);
+  return upcast(IsShm ? overShm(Path, std::move(Options), Until) : RemoteRunner::connect(Path, std::move(Options), Until));
 }
 
 } // namespace mlcb

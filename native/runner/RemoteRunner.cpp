@@ -32,7 +32,12 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   auto Connected = Pair->connect(Until);
   if (!Connected)
     return Unexpected(Connected.error());
-  auto Runner = std::make_unique<RemoteRunner>(std::move(*Connected), std::move(Options));
+  return hear(std::move(*Connected), std::move(Options), Until);
+}
+
+Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::hear(std::unique_ptr<Channel> Connected, RemoteOptions Options,
+                                                           Deadline Until) {
+  auto Runner = std::make_unique<RemoteRunner>(std::move(Connected), std::move(Options));
   auto First = Runner->Link.receive(Until);
   if (!First)
     return Unexpected(First.error());

@@ -40,6 +40,9 @@ public:
   /// Opens the FIFOs of BASE and hears the learner's Hello.
   static Expected<std::unique_ptr<RemoteRunner>> connect(const std::string &Base, RemoteOptions Options, Deadline Until);
 
+  /// Hears the learner's Hello on a channel.
+  static Expected<std::unique_ptr<RemoteRunner>> hear(std::unique_ptr<Channel> Link, RemoteOptions Options, Deadline Until);
+
   /// Says Bye if the conversation is still open.
   ~RemoteRunner() override;
 

@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sockets, pipes and FIFOs: bytes in order, and the end of every wait.
-#include "Support.h"
+// Sockets, pipes, FIFOs and shared memory: bytes in order, and the end of every wait.
+#include "Links.h"
 #include "channel/Fifo.h"
 
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
+#include <sys/wait.h>
 #include <thread>
 
 namespace mlcb {
 namespace {
 
 using namespace test;
-
-struct Link {
-  std::unique_ptr<Channel> Ours, Theirs;
-};
-
-Link sockets() {
-  Ends Pair;
-  return {Pair.ours(), Pair.theirs()};
-}
-
-Link pipes() {
-  int Up[2], Down[2];
-  EXPECT_EQ(::pipe2(Up, O_CLOEXEC) | ::pipe2(Down, O_CLOEXEC), 0);
-  return {pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])),
-          pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
-}
-
-Expected<std::string> receiveText(Channel &From, size_t Size) {
-  std::string Text(Size, '\0');
-  for (size_t Filled = 0; Filled < Size;) {
-    auto Got = From.receive(std::as_writable_bytes(std::span(Text)).subspan(Filled), patience());
-    if (!Got)
-      return Unexpected(Got.error());
-    Filled += *Got;
-  }
-  return Text;
-}
-
-Expected<void> sendText(Channel &To, std::string_view Text) {
-  return To.send({}, std::as_bytes(std::span(Text)), patience());
-}
 
 struct Kind {
   const char *Name;
@@ -57,7 +26,7 @@ protected:
   Link Pair = GetParam().connect();
   std::byte One[1];
 };
-INSTANTIATE_TEST_SUITE_P(, AnyChannel, testing::Values(Kind{"Socket", sockets}, Kind{"Pipe", pipes}),
+INSTANTIATE_TEST_SUITE_P(, AnyChannel, testing::Values(Kind{"Socket", sockets}, Kind{"Pipe", pipes}, Kind{"Shm", shm}),
                          [](const auto &Info) { return Info.param.Name; });
 
 TEST_P(AnyChannel, HeadComesBeforeBody) {
@@ -109,8 +78,86 @@ TEST_P(AnyChannel, InterruptedWaitEnds) {
   EXPECT_TRUE(failsWith(Pair.Ours->receive(One, soon()), ErrorKind::Interrupted, "interrupted"));
 }
 
-TEST(SocketChannel, DescriptorsArriveWithTheBytesInOrder) {
-  Link Pair = sockets();
+/// How a peer leaves: gone is PeerGone, stopped is silence until the deadline.
+struct Fate {
+  int Signal;
+  ErrorKind Seen;
+};
+constexpr Fate Fates[] = {{SIGKILL, ErrorKind::PeerGone}, {SIGSTOP, ErrorKind::Timeout}};
+
+/// More than any channel buffers.
+constexpr size_t Much = 3 << 20;
+
+/// Another process has the other end, does something there, and meets its fate.
+class MortalPeer {
+public:
+  template <class Fn> MortalPeer(Link &Pair, const Fate &End, Fn Do) : Pid(::fork()) {
+    if (Pid == 0) {
+      Pair.Ours.reset();
+      Do(*Pair.Theirs);
+      ::raise(End.Signal);
+      ::_exit(1);
+    }
+    Pair.Theirs.reset();
+  }
+  ~MortalPeer() {
+    ::kill(Pid, SIGKILL);
+    ::waitpid(Pid, nullptr, 0);
+  }
+
+private:
+  pid_t Pid;
+};
+
+TEST_P(AnyChannel, PeerThatIsKilledOrStoppedAfterAnyByteEndsAReceive) {
+  for (const Fate &End : Fates)
+    for (size_t Size : {size_t(0), size_t(1), size_t(15), size_t(40000)}) {
+      Link Fresh = GetParam().connect();
+      const MortalPeer Peer(Fresh, End, [&](Channel &There) { (void)sendText(There, std::string(Size, 'x')); });
+      EXPECT_EQ(receiveText(*Fresh.Ours, Size).value(), std::string(Size, 'x'));
+      EXPECT_TRUE(failsWith(Fresh.Ours->receive(One, End.Signal == SIGSTOP ? soon() : patience()), End.Seen, ""));
+    }
+}
+
+TEST_P(AnyChannel, PeerThatIsKilledOrStoppedAfterAnyByteEndsASend) {
+  const std::string Text(Much, 'x');
+  for (const Fate &End : Fates)
+    for (size_t Size : {size_t(0), size_t(1), size_t(15), size_t(400000)}) {
+      Link Fresh = GetParam().connect();
+      const MortalPeer Peer(Fresh, End, [&](Channel &There) { (void)receiveText(There, Size); });
+      const auto Until = End.Signal == SIGSTOP ? after(0.3) : patience();
+      EXPECT_TRUE(failsWith(Fresh.Ours->send({}, std::as_bytes(std::span(Text)), Until), End.Seen, ""));
+    }
+}
+
+TEST_P(AnyChannel, FilenoBecomesReadableWhenThePeerSpeaks) {
+  ASSERT_FALSE(Pair.Ours->readable(Clock::now()).value());
+  EXPECT_FALSE(pollReadable(*Pair.Ours, 0));
+  ASSERT_TRUE(succeeds(sendText(*Pair.Theirs, "x")));
+  EXPECT_TRUE(pollReadable(*Pair.Ours, 1000));
+  EXPECT_TRUE(Pair.Ours->readable(Clock::now()).value());
+}
+
+TEST_P(AnyChannel, TwoThreadsHammeringLoseNothing) {
+  constexpr size_t Rounds = 3000;
+  std::thread Echo([&] {
+    for (size_t Round = 0; Round < Rounds; ++Round)
+      EXPECT_TRUE(succeeds(sendText(*Pair.Theirs, receiveText(*Pair.Theirs, sizeOfRound(Round)).value())));
+  });
+  for (size_t Round = 0; Round < Rounds; ++Round) {
+    const std::string Text(sizeOfRound(Round), static_cast<char>(Round));
+    ASSERT_TRUE(succeeds(sendText(*Pair.Ours, Text)));
+    ASSERT_EQ(receiveText(*Pair.Ours, Text.size()).value(), Text);
+  }
+  Echo.join();
+}
+
+/// Those that carry descriptors.
+class CarryingChannel : public AnyChannel {};
+INSTANTIATE_TEST_SUITE_P(, CarryingChannel, testing::Values(Kind{"Socket", sockets}, Kind{"Shm", shm}),
+                         [](const auto &Info) { return Info.param.Name; });
+
+TEST_P(CarryingChannel, DescriptorsArriveWithTheBytesInOrder) {
   Ends First, Second;
   ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({1}), patience(), First.Theirs.get())));
   ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({2}), patience(), Second.Theirs.get())));

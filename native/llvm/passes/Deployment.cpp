@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace mlcb {
 
-static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onnx:FOLDER, pipe:BASE or default:"),
+static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onnx:FOLDER, pipe:BASE, shm:PATH or default:"),
                                      cl::value_desc("uri"));
 static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy where that is smaller"));
 

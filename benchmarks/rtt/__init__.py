@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""100 questions to a fully connected layer of one output, per runner and serializer, against the floors of the same run.
+
+Vectors of 500 to 50 000 floats by 500. The compiler is C++ (`rtt.cpp`), the model NumPy in this process or a runner's own. Each question is
+asked once before the clock runs; then the median of nine counts, the fastest of five rounds. A floor is C++ at both ends (`floors.cpp`,
+`onnx_floor.cpp`). A new runner or serializer is a line of ``ROWS``.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.report import Figure
+from benchmarks.rtt.model import LENGTHS, answer, weights, write_policy
+from mlcb_gym import _native
+
+COMPILER = Path("build/bench/benchmarks/rtt/rtt")
+SECONDS = 60.0
+ROUNDS = 5
+FLOORS = ("dot", "fifo", "shm", "onnx-packed", "onnx-plain")
+OBSERVATION = ("socket", "pipe", "shm")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A runner: how it is asked, and what it is held against, as a ratio."""
+
+    name: str
+    ask: Callable[[Path], list[float]]
+    floor: str
+    must: float
+    aim: float
+
+
+def figures() -> Iterator[Figure]:
+    times = _fastest()
+    times["onnx"] = min(times["onnx-packed"], times["onnx-plain"])
+    for floor in (*FLOORS, "onnx"):
+        yield Figure(f"floor: {floor}", 1e3 * times[floor], "ms")
+    for row in ROWS:
+        note = f"{1e3 * times[row.name]:.2f} ms"
+        yield Figure(f"{row.name} / {row.floor} floor", times[row.name] / times[row.floor], "x", row.must, row.aim, note=note)
+    for kind in OBSERVATION:
+        note = f"socket / {kind}: {times['observation socket'] / times[f'observation {kind}']:.2f}"
+        yield Figure(f"PosetRL observation and advice, {kind}", 1e6 * times[f"observation {kind}"], "us", note=note)
+
+
+def _fastest() -> dict[str, float]:
+    """Total seconds of every floor and row; of each length the fastest of rounds that ask all, so that what else runs meets each alike."""
+    rounds = [_round() for _ in range(ROUNDS)]
+    return {name: float(np.min([times[name] for times in rounds], axis=0).sum()) for name in rounds[0]}
+
+
+def _round() -> dict[str, list[float]]:
+    """Seconds of every length."""
+    with tempfile.TemporaryDirectory(prefix="mlcb-") as name:
+        folder = Path(name)
+        for length in LENGTHS:
+            write_policy(folder / "onnx" / str(length), length)
+        floors = {floor: _lengths("floor", floor, str(folder / "onnx")) for floor in FLOORS}
+        rows = {row.name: row.ask(folder) for row in ROWS}
+        observation = {f"observation {kind}": _seconds("observation", kind) for kind in OBSERVATION}
+        return floors | rows | observation
+
+
+def _over_pipe(folder: Path, serializer: str) -> list[float]:
+    base = str(folder / f"pipe-{serializer}")
+    for length in LENGTHS:
+        for end in (".in", ".out"):
+            os.mkfifo(f"{base}-{length}{end}")
+    return _served(f"pipe:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.Host.fifo(f"{base}-{length}"))
+
+
+def _over_shm(folder: Path, serializer: str) -> list[float]:
+    base = str(folder / f"shm-{serializer}")
+    return _served(f"shm:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.Host.shm(f"{base}-{length}"))
+
+
+def _in_process(folder: Path, scheme: str) -> list[float]:
+    return _lengths("ask", f"{scheme}:{folder / scheme}/{{}}")
+
+
+ROWS = (
+    Row("pipe + bitstream", partial(_over_pipe, serializer="bitstream"), "fifo", 1.6, 1.2),
+    Row("shm + bitstream", partial(_over_shm, serializer="bitstream"), "shm", 2, 1.3),
+    Row("onnx", partial(_in_process, scheme="onnx"), "onnx", 1.5, 1.2),
+)
+
+
+def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) -> list[float]:
+    """Seconds of a compiler that this process serves, one conversation a length."""
+    with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True) as compiler:
+        for length in LENGTHS:
+            with listen(length) as host:
+                host.hello("regression", json.dumps({"length": length}), [], SECONDS, serializer=serializer)
+                _serve(host, weights(length))
+        return _checked(compiler.communicate(timeout=SECONDS)[0])
+
+
+def _serve(host: _native.Host, layer: np.ndarray) -> None:
+    while (message := host.receive(SECONDS)).kind == "observation":
+        host.advise(float(layer @ message.tensors["x"]))
+
+
+def _lengths(*arguments: str) -> list[float]:
+    return _checked(_run(*arguments))
+
+
+def _seconds(*arguments: str) -> list[float]:
+    return [float(line.split()[1]) for line in _run(*arguments).splitlines()]
+
+
+def _run(*arguments: str) -> str:
+    return subprocess.run([COMPILER, *arguments], check=True, stdout=subprocess.PIPE, text=True, timeout=SECONDS).stdout
+
+
+def _checked(output: str) -> list[float]:
+    """The seconds of every length; the answers must be right."""
+    lines = [line.split() for line in output.splitlines()]
+    if [int(length) for length, _, _ in lines] != list(LENGTHS):
+        raise RuntimeError("the compiler did not ask every length")
+    np.testing.assert_allclose([float(given) for _, _, given in lines], [answer(length) for length in LENGTHS], atol=0.01)
+    return [float(seconds) for _, seconds, _ in lines]
