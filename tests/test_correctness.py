@@ -45,6 +45,34 @@ def test_csmith_program_prints_the_same_after_20_random_episodes(index: int, sta
     assert outputs(source, tmp_path, episodes=20, start=start, flags=CSMITH_FLAGS) == {expected}
 
 
+@pytest.mark.parametrize("name", SAMPLE)
+def test_every_action_leaves_the_same_in_another_process(name: str) -> None:
+    assert_same_in_another_process(f"embedded/{name}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(OUTPUTS) - set(SAMPLE)))
+def test_every_action_leaves_the_same_in_another_process_on_all_programs(name: str) -> None:
+    assert_same_in_another_process(f"embedded/{name}")
+
+
+def assert_same_in_another_process(program: str) -> None:
+    """A pass that goes by addresses, as gvn-sink does, differs from process to process, not from fork to fork."""
+    first, second = after_every_action(program), after_every_action(program)
+    assert [text for text in ACTIONS if first[text] != second[text]] == []
+
+
+def after_every_action(program: str) -> dict[str, tuple[int, bytes]]:
+    """By action: the size of the object, and the embedding, that it leaves when it comes first."""
+    left = {}
+    with closing(PosetRLEnv(programs=program, actions=ACTIONS, max_steps=1)) as env:
+        for action, text in enumerate(ACTIONS):
+            env.reset()
+            observation, _, _, _, info = env.step(action)
+            left[text] = info["size"], observation["embedding"].tobytes()
+    return left
+
+
 CSMITH_FLAGS = ("-I/usr/include/csmith", "-w")
 
 

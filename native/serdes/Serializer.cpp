@@ -69,6 +69,5 @@ const Serializer *SerializerRegistration::find(std::string_view Name) {
       return &One->New;
   return nullptr;
 }
-}
 
 } // namespace mlcb
