@@ -89,6 +89,7 @@ def _in_process(folder: Path, scheme: str) -> list[float]:
 
 ROWS = (
     Row("pipe + bitstream", partial(_over_pipe, serializer="bitstream"), "fifo", 1.6, 1.2),
+    Row("pipe + protobuf", partial(_over_pipe, serializer="protobuf"), "fifo", 3, 2),
     Row("shm + bitstream", partial(_over_shm, serializer="bitstream"), "shm", 2, 1.3),
     Row("onnx", partial(_in_process, scheme="onnx"), "onnx", 1.5, 1.2),
 )

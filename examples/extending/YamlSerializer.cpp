@@ -36,23 +36,23 @@ public:
     Out.assign(Bytes.begin(), Bytes.end());
   }
 
-  Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                        std::vector<TensorView> &Views) const override {
-    // What Views look at lives until the next decode() of this thread.
-    thread_local std::vector<std::vector<float>> Values;
-    Values.assign(Specs.size(), {});
-    Views.resize(Specs.size());
+  Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In, Decoded &Out) const override {
+    Out.Storage.resize(Specs.size());
+    Out.Views.resize(Specs.size());
     std::string_view Text(reinterpret_cast<const char *>(In.data()), In.size());
     for (size_t I = 0; I < Specs.size(); ++I) {
       if (takeLine(Text) != std::string(Specs[I].Name) + ":")
         return wrong(Specs[I], "is missing");
+      std::vector<float> Values;
       while (Text.starts_with("- "))
         if (const auto Line = takeLine(Text).substr(2);
-            std::from_chars(Line.data(), Line.data() + Line.size(), Values[I].emplace_back()).ptr != Line.data() + Line.size())
+            std::from_chars(Line.data(), Line.data() + Line.size(), Values.emplace_back()).ptr != Line.data() + Line.size())
           return wrong(Specs[I], "has an element that is no number");
-      if (Specs[I].Type != DType::Float32 || Values[I].size() != Specs[I].maxElements())
+      if (Specs[I].Type != DType::Float32 || Values.size() != Specs[I].maxElements())
         return wrong(Specs[I], "has another type or shape");
-      Views[I] = {Specs[I].maxShape(), std::as_bytes(std::span(Values[I]))};
+      const auto Bytes = std::as_bytes(std::span(Values));
+      Out.Storage[I].assign(Bytes.begin(), Bytes.end());
+      Out.Views[I] = {Specs[I].maxShape(), Out.Storage[I]};
     }
     return {};
   }
