@@ -3,17 +3,20 @@
 
 Vectors of 500 to 50 000 floats by 500. The compiler is C++ (`rtt.cpp`), the model NumPy in this process or a runner's own. Each question is
 asked once before the clock runs; then the median of nine counts, the fastest of five rounds. A floor is C++ at both ends (`floors.cpp`,
-`onnx_floor.cpp`). A new runner or serializer is a line of ``ROWS``.
+`onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the way between. A new runner or serializer is a
+line of ``ROWS``.
 """
 
 import json
 import os
 import subprocess
 import tempfile
+import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -23,8 +26,8 @@ from mlcb_gym import _native
 
 COMPILER = Path("build/bench/benchmarks/rtt/rtt")
 SECONDS = 60.0
-ROUNDS = 5
-FLOORS = ("dot", "fifo", "shm", "onnx-packed", "onnx-plain")
+ROUNDS, REPEATS = 5, 9
+FLOORS = ("dot", "fifo", "shm", "onnx-packed", "onnx-plain", "json-dump")
 OBSERVATION = ("socket", "pipe", "shm")
 
 
@@ -42,7 +45,8 @@ class Row:
 def figures() -> Iterator[Figure]:
     times = _fastest()
     times["onnx"] = min(times["onnx-packed"], times["onnx-plain"])
-    for floor in (*FLOORS, "onnx"):
+    times["json"] = times["json-dump"] + times["json-loads"]
+    for floor in (*FLOORS, "json-loads", "onnx", "json"):
         yield Figure(f"floor: {floor}", 1e3 * times[floor], "ms")
     for row in ROWS:
         note = f"{1e3 * times[row.name]:.2f} ms"
@@ -67,7 +71,7 @@ def _round() -> dict[str, list[float]]:
         floors = {floor: _lengths("floor", floor, str(folder / "onnx")) for floor in FLOORS}
         rows = {row.name: row.ask(folder) for row in ROWS}
         observation = {f"observation {kind}": _seconds("observation", kind) for kind in OBSERVATION}
-        return floors | rows | observation
+        return floors | rows | observation | {"json-loads": [_loads_seconds(length) for length in LENGTHS]}
 
 
 def _over_pipe(folder: Path, serializer: str) -> list[float]:
@@ -90,6 +94,7 @@ def _in_process(folder: Path, scheme: str) -> list[float]:
 ROWS = (
     Row("pipe + bitstream", partial(_over_pipe, serializer="bitstream"), "fifo", 1.6, 1.2),
     Row("pipe + protobuf", partial(_over_pipe, serializer="protobuf"), "fifo", 3, 2),
+    Row("pipe + json", partial(_over_pipe, serializer="json"), "json", 1 / 2.5, 1 / 4),
     Row("shm + bitstream", partial(_over_shm, serializer="bitstream"), "shm", 2, 1.3),
     Row("onnx", partial(_in_process, scheme="onnx"), "onnx", 1.5, 1.2),
 )
@@ -108,6 +113,12 @@ def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) ->
 def _serve(host: _native.Host, layer: np.ndarray) -> None:
     while (message := host.receive(SECONDS)).kind == "observation":
         host.advise(float(layer @ message.tensors["x"]))
+
+
+def _loads_seconds(length: int) -> float:
+    """Median seconds in which Python's own module reads a vector, written in the fewest digits of float32."""
+    text = '{"x":[' + ",".join(map(str, weights(length))) + "]}"
+    return median(timeit.repeat(lambda: json.loads(text), number=1, repeat=REPEATS))
 
 
 def _lengths(*arguments: str) -> list[float]:

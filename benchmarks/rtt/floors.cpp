@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <poll.h>
 #include <sched.h>
@@ -162,6 +163,14 @@ Expected<Model> shmFloor(size_t Length) {
     Both->pass(1);
     Both->await(0);
     return static_cast<float>(Both->Answer);
+  };
+}
+
+Expected<Model> jsonDump(size_t Length) {
+  using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t, float>;
+  return [Weights = weightsOf(Length)](const std::vector<float> &X) -> Expected<float> {
+    const std::string Text = Json{{"x", X}}.dump();
+    return Text.empty() ? 0.0F : dot(X.data(), Weights.data(), X.size());
   };
 }
 

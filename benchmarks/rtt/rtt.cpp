@@ -2,7 +2,7 @@
 // The compiler of the round-trip benchmark: asks for vectors of 500 to 50 000 by 500.
 //
 //   rtt ask URI            any runner; {} in the URI stands for the length
-//   rtt floor NAME [DIR]   dot, fifo, shm; onnx-packed or onnx-plain of the models in DIR
+//   rtt floor NAME [DIR]   dot, fifo, shm, json-dump; onnx-packed or onnx-plain of the models in DIR
 //   rtt observation KIND   of PosetRL, over socket, pipe or shm, both ends here
 #include "rtt.h"
 
@@ -133,7 +133,7 @@ Expected<void> run(const std::vector<std::string> &Words) {
     return timeObservation(Name);
   if (Name.starts_with("onnx-") && Words.size() > 2)
     return timeAll([&](size_t Length) { return onnxFloor(Words[2], Name == "onnx-packed", Length); });
-  for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}})
+  for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"json-dump", &jsonDump}})
     if (Name == Floor)
       return timeAll(Make);
   return fail(ErrorKind::InvalidArgument, "usage: rtt ask URI | floor NAME [DIR] | observation KIND");

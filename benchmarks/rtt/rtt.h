@@ -25,6 +25,9 @@ Expected<Model> dotFloor(size_t Length);
 Expected<Model> fifoFloor(size_t Length);
 Expected<Model> shmFloor(size_t Length);
 
+/// Writes the vector as JSON with nlohmann, in the fewest digits; nobody reads it.
+Expected<Model> jsonDump(size_t Length);
+
 /// ONNX Runtime's own call, of the model Folder/LENGTH/model.onnx; which way of keeping weights is faster differs from model to model.
 Expected<Model> onnxFloor(const std::string &Folder, bool Packed, size_t Length);
 
