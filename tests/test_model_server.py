@@ -71,6 +71,23 @@ def test_every_agent_of_an_unheard_of_task_is_answered(server: ModelServer, comp
     np.testing.assert_equal(seen, {"chooser": STATE, "judge": {"y": True}})
 
 
+@pytest.mark.parametrize("serializer", ["bitstream", "json", "protobuf"])
+@pytest.mark.parametrize("scheme", ["pipe", "shm"])
+def test_every_medium_and_serializer_tell_the_same(scheme: str, serializer: str, tmp_path: Path) -> None:
+    seen: list[dict[str, object]] = []
+    with ModelServer(f"{scheme}:{tmp_path}/x?serdes={serializer}") as server, ThreadPoolExecutor(1) as thread:
+        advice = thread.submit(lambda: _ask_once(server.uri))
+        server.answer(lambda agent, tensors: seen.append(dict(tensors)) or 1, seconds=SECONDS)
+        assert advice.result() == 1
+    np.testing.assert_equal(seen, [STATE])
+    assert not list(tmp_path.iterdir())
+
+
+def _ask_once(uri: str) -> int | float:
+    with Compiler.open(uri, SPEC) as compiler:
+        return compiler.observe(0, STATE)
+
+
 def test_compilers_are_answered_one_after_another(server: ModelServer, compile_with: Callable[..., Future[object]]) -> None:
     for _ in range(2):
         advice = compile_with(lambda end: end.observe(0, STATE))

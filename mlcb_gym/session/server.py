@@ -2,6 +2,7 @@
 """The model's end for compilers that somebody else starts, in any language, of any task."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -20,7 +21,8 @@ class ModelServer:
     """A place where compilers find a model. A context manager: the place goes with it.
 
     Args:
-        uri: ``pipe:BASE``, the FIFOs ``BASE.in`` and ``BASE.out``, made where they do not exist; by default in a temporary folder.
+        uri: what the compiler's runner is told, ``?serdes=NAME`` included where it is not bitstream: ``pipe:BASE``, the FIFOs ``BASE.in`` and
+            ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary folder.
 
     Raises:
         TaskError: the URI is of another form.
@@ -29,13 +31,15 @@ class ModelServer:
     def __init__(self, uri: str | None = None) -> None:
         with ExitStack() as made:
             self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
-            scheme, _, self._base = self.uri.partition(":")
-            if scheme != "pipe" or not self._base:
-                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE")
-            for fifo in (Path(f"{self._base}.in"), Path(f"{self._base}.out")):
-                if not fifo.exists():
-                    os.mkfifo(fifo, 0o600)
-                    made.callback(fifo.unlink, missing_ok=True)
+            asked = re.fullmatch(r"(pipe|shm):([^?]+)(?:\?serdes=(\w+))?", self.uri)
+            if asked is None:
+                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE or shm:PATH")
+            self._scheme, self._path, self._serializer = asked[1], asked[2], asked[3] or "bitstream"
+            if self._scheme == "pipe":
+                for fifo in (Path(f"{self._path}.in"), Path(f"{self._path}.out")):
+                    if not fifo.exists():
+                        os.mkfifo(fifo, 0o600)
+                        made.callback(fifo.unlink, missing_ok=True)
             self._made = made.pop_all()
 
     def answer(self, model: Model, *, seconds: float = 600.0) -> TaskSpec:
@@ -49,9 +53,9 @@ class ModelServer:
             CompilerError: the compiler said why it gave up.
             SessionLost: no compiler came, or it left without a word, was silent too long, or talked nonsense.
         """
-        with _native.Host.fifo(self._base) as host:
+        with self._listen() as host:
             with translated():
-                spec = TaskSpec(host.hello("", "{}", [], seconds))
+                spec = TaskSpec(host.hello("", "{}", [], seconds, self._serializer))
             while (message := _next(host, seconds)).kind != "bye":
                 if message.kind == "observation":
                     host.advise(model(spec.agents[message.agent].name, message.tensors))
@@ -60,6 +64,10 @@ class ModelServer:
     def close(self) -> None:
         """Removes what was made. May be called twice."""
         self._made.close()
+
+    def _listen(self) -> _native.Host:
+        with translated():
+            return _native.Host.fifo(self._path) if self._scheme == "pipe" else _native.Host.shm(self._path)
 
     def __enter__(self) -> "ModelServer":
         return self

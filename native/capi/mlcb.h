@@ -63,7 +63,7 @@ typedef MLCB_ENUM { MLCB_HORIZON, MLCB_STOPPED, MLCB_NO_DECISIONS, MLCB_EXHAUSTE
 /* MLCB_API_VERSION of the library. */
 MLCB_API int mlcb_api_version(void);
 
-/* Opens the runner of a URI: pipe:BASE (waits at most a minute for the learner), onnx:FOLDER, onnx:MODEL.onnx or default:.
+/* Opens the runner of a URI: pipe:BASE or shm:PATH (waits at most a minute for the learner), onnx:FOLDER, onnx:MODEL.onnx or default:.
  * Never NULL; mlcb_close() frees it, opened or not. */
 MLCB_API mlcb_runner *mlcb_open(const char *uri);
 
