@@ -116,7 +116,8 @@ class Episode:
         if message.kind != "begin" or self._introduced:
             return message
         self._introduced = True
-        self._watch(json.loads(message.text or "{}")["pid"])
+        with translated():
+            self._watch(_pid(message.text or "{}"))
         self._begin_turn()
         return None
 
@@ -132,6 +133,13 @@ class Episode:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._child, signal.SIGKILL)
         self.close()
+
+
+def _pid(begin: str) -> int:
+    try:
+        return int(json.loads(begin)["pid"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise SessionLost(f"the compiler said {begin!r} where its process id was due") from error
 
 
 @contextmanager

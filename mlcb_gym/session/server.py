@@ -58,7 +58,7 @@ class ModelServer:
                 spec = TaskSpec(host.hello("", "{}", [], seconds, self._serializer))
             while (message := _next(host, seconds)).kind != "bye":
                 if message.kind == "observation":
-                    host.advise(model(spec.agents[message.agent].name, message.tensors))
+                    _advise(host, model(spec.agents[message.agent].name, message.tensors))
         return spec
 
     def close(self) -> None:
@@ -74,6 +74,16 @@ class ModelServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _advise(host: _native.Host, advice: int | float) -> None:
+    try:
+        with translated():
+            host.advise(advice)
+    except SessionLost as error:
+        if isinstance(error.__cause__, _native.InvalidArgument):
+            raise error.__cause__ from None  # the model's own error
+        raise
 
 
 def _next(host: _native.Host, seconds: float) -> _native.Message:

@@ -212,7 +212,7 @@ mlcb_status mlcb_value(mlcb_runner *R, size_t Agent, double *Value) {
 
 mlcb_status mlcb_end(mlcb_runner *R, mlcb_end_reason Why, size_t Agent) {
   return R->done(agentOf(*R, Agent).and_then([&](Place Where) -> Expected<void> {
-    const auto Reason = endReason(static_cast<uint8_t>(Why));
+    const auto Reason = Why >= 0 && Why <= UINT8_MAX ? endReason(static_cast<uint8_t>(Why)) : std::nullopt;
     return Reason ? Where.Runner->end(*Reason, Agent) : invalid("there is no reason " + std::to_string(Why));
   }));
 }

@@ -131,7 +131,8 @@ Expected<std::shared_ptr<Rings>> mapRings(const FileDescriptor &Memory) {
   struct stat Status;
   if (::fstat(Memory.get(), &Status) != 0 || Status.st_size != sizeof(Rings))
     return fail(ErrorKind::ProtocolError, "the other end offers no shared memory of " + std::to_string(sizeof(Rings)) + " bytes");
-  if ((::fcntl(Memory.get(), F_GET_SEALS) & Seals) != Seals)
+  const int Sealed = ::fcntl(Memory.get(), F_GET_SEALS); // -1 of what cannot be sealed
+  if (Sealed < 0 || (Sealed & Seals) != Seals)
     return fail(ErrorKind::ProtocolError, "the other end offers shared memory that it did not seal");
   void *Mapped = ::mmap(nullptr, sizeof(Rings), PROT_READ | PROT_WRITE, MAP_SHARED, Memory.get(), 0);
   if (Mapped == MAP_FAILED)

@@ -13,7 +13,7 @@ set_target_properties(mlcb_core PROPERTIES EXPORT_NAME core)
 target_include_directories(mlcb_c INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # A header that says so needs libraries which a user of the others need not have.
-file(GLOB_RECURSE MLCB_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
+file(GLOB MLCB_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
      spec/*.h spec/*.inc serdes/*.h channel/*.h protocol/*.h runner/*.h tasks/*.def)
 foreach(Header ${MLCB_HEADERS})
   file(STRINGS ${Header} Private REGEX "For .cpp files only")

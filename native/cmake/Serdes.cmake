@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The serializers whose libraries a compiler must not load before it is asked to: each its own libmlcb_serdes_<name>.so.
+include(GNUInstallDirs)
 find_package(simdjson REQUIRED)
 find_package(Protobuf REQUIRED)
 protobuf_generate_cpp(MLCB_PROTO_SOURCES MLCB_PROTO_HEADERS serdes/protobuf/tensors.proto)
@@ -11,6 +12,7 @@ function(mlcb_add_serializer Name Library)
   target_compile_options(mlcb_serdes_${Name} PRIVATE -fno-exceptions)
   target_link_libraries(mlcb_serdes_${Name} PRIVATE mlcb_core nlohmann_json::nlohmann_json ${Library})
   install(TARGETS mlcb_serdes_${Name} LIBRARY DESTINATION mlcb_gym/lib COMPONENT python)
+  install(TARGETS mlcb_serdes_${Name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endfunction()
 
 mlcb_add_serializer(json simdjson::simdjson)

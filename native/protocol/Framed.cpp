@@ -31,7 +31,8 @@ Unexpected Framed::lost(Error Why) {
 
 /// A peer that closes in mid-sentence has usually said why.
 Unexpected Framed::lastWords(Error Why) {
-  while (Why.Kind == ErrorKind::PeerGone) {
+  const Deadline Until = after(FarewellSeconds);
+  while (Why.Kind == ErrorKind::PeerGone && Clock::now() < Until) {
     const auto Next = receive(Clock::now());
     if (Next)
       continue;

@@ -75,7 +75,11 @@ public:
     return Result;
   }
 
-  std::string spec() const { return Runner->spec().toJson(); }
+  std::string spec() const {
+    if (!Runner)
+      raise({ErrorKind::PeerGone, "the channel is closed"});
+    return Runner->spec().toJson();
+  }
 
   nb::object observe(size_t Agent, nb::dict Tensors, nb::dict Metrics) {
     fill(Agent, Tensors, Metrics);

@@ -19,7 +19,11 @@ Expected<Json> readManifest(const std::string &Path) {
   std::ifstream File(Path, std::ios::binary);
   if (!File)
     return failErrno(Path);
-  const std::string Text{std::istreambuf_iterator<char>(File), {}};
+  std::string Text; // by read(): an iterator throws where the file cannot be read, as a folder cannot
+  for (char Part[4096]; File.read(Part, sizeof Part) || File.gcount() > 0;)
+    Text.append(Part, static_cast<size_t>(File.gcount()));
+  if (File.bad())
+    return fail(ErrorKind::SystemError, Path + " cannot be read");
   Json Manifest = parseJson(Text);
   if (!Manifest.is_object())
     return fail(ErrorKind::InvalidArgument, Path + " is not a JSON object");

@@ -11,6 +11,7 @@ namespace mlcb {
 namespace {
 
 constexpr double ConnectSeconds = 60;
+const std::string Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx or default:";
 
 /// `scheme:path?key=value`, as far as runners need it.
 struct Uri {
@@ -72,12 +73,14 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
   if (const RunnerRegistration::Open Open = RunnerRegistration::find(Where.Scheme))
     return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
-    return invalid(Text, "expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
+    return invalid(Text, Forms);
+  if (Where.Scheme == "onnx" && !Where.Query.empty())
+    return invalid(Text, "onnx takes no option, got '" + std::string(Where.Query) + "'");
   if (Where.Scheme == "onnx")
     return upcast(OnnxRunner::open(std::string(Where.Path)));
   const bool IsShm = Where.Scheme == "shm";
   if (!IsShm && Where.Scheme != "pipe")
-    return invalid(Text, "unknown scheme, expected pipe:BASE, shm:PATH, onnx:FOLDER or default:");
+    return invalid(Text, "unknown scheme, " + Forms);
   auto Codec = serializerOf(Text, Where.Query);
   if (!Codec)
     return Unexpected(Codec.error());

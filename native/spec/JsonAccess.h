@@ -10,8 +10,16 @@ namespace mlcb {
 
 using Json = nlohmann::json;
 
-/// The value, or one for which is_discarded() holds where the text is no JSON.
-inline Json parseJson(std::string_view Text) { return Json::parse(Text, nullptr, /*allow_exceptions=*/false); }
+/// Whoever writes or compares a value recurses into it.
+inline constexpr int MaxJsonDepth = 64;
+
+/// The value, or one for which is_discarded() holds where the text is no JSON, or is nested deeper than MaxJsonDepth.
+inline Json parseJson(std::string_view Text) {
+  bool TooDeep = false;
+  const auto Keep = [&](int Depth, Json::parse_event_t, Json &) { return !(TooDeep |= Depth > MaxJsonDepth); };
+  Json Parsed = Json::parse(Text, Keep, /*allow_exceptions=*/false);
+  return TooDeep ? Json(Json::value_t::discarded) : Parsed;
+}
 
 /// The text of a value; never fails (bytes that are no UTF-8 are replaced).
 inline std::string dumpJson(const Json &Value) {

@@ -25,6 +25,10 @@ public:
     require(!Task.Agents.empty() && Task.Agents.size() <= MaxAgents, "agents", "1 to " + std::to_string(MaxAgents));
     requireDistinct(Task.Agents, "agents");
     requireDistinct(Task.Metrics, "metrics");
+    for (const AgentSpec &Agent : Task.Agents)
+      for (const TensorSpec &Metric : Task.Metrics)
+        require(std::ranges::find(Agent.Inputs, Metric.Name, &TensorSpec::Name) == Agent.Inputs.end(), Metric.Name,
+                "a metric that has not the name of an input, for they travel together");
     return Task;
   }
 

@@ -72,6 +72,7 @@ TEST(Capi, WhatTheCallerGetsWrongIsNamed) {
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 1, &Index), MLCB_INVALID_ARGUMENT, "use mlcb_value"));
   EXPECT_TRUE(fails(R, mlcb_value(R.get(), 0, &Value), MLCB_INVALID_ARGUMENT, "use mlcb_choose"));
   EXPECT_TRUE(fails(R, mlcb_end(R.get(), static_cast<mlcb_end_reason>(9), 0), MLCB_INVALID_ARGUMENT, "no reason 9"));
+  EXPECT_TRUE(fails(R, mlcb_end(R.get(), static_cast<mlcb_end_reason>(256), 0), MLCB_INVALID_ARGUMENT, "no reason 256"));
 }
 
 TEST(Capi, TaskOfThisLibraryIsBoundByItsName) {

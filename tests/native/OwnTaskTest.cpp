@@ -80,7 +80,13 @@ TEST(OwnTask, DeclaredWronglyIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(refuses("/agents/0/inputs/1/shape/1", 1 << 24, "exceed"));
   EXPECT_TRUE(refuses("/agents/0/inputs/1/high", "much", "a number"));
   EXPECT_TRUE(refuses("/metrics/0/shape", {2}, "one number"));
+  EXPECT_TRUE(refuses("/metrics/0/name", "body", "travel together"));
   EXPECT_TRUE(refuses("/parameters", 3, "expected a JSON object"));
+}
+
+TEST(OwnTask, NestedWithoutEndIsRefused) {
+  const std::string Deep = R"({"parameters": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_TRUE(failsWith(readSpec(Deep), ErrorKind::InvalidArgument, "not a JSON object"));
 }
 
 class OwnTaskConversation : public FifoTest {};

@@ -4,6 +4,7 @@
 #include "channel/ShmRendezvous.h"
 #include "protocol/Framed.h"
 
+#include <fcntl.h>
 #include <fstream>
 #include <future>
 #include <optional>
@@ -255,6 +256,12 @@ TEST_F(ShmRendezvous, MemoryThatCouldBeCutOffIsRefused) {
   const FileDescriptor Memory(::memfd_create("test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(Memory.get(), sizeof(Rings)), 0);
   EXPECT_TRUE(failsWith(offered(Memory.get()), ErrorKind::ProtocolError, "did not seal"));
+}
+
+TEST_F(ShmRendezvous, FileThatCannotBeSealedIsRefused) {
+  const FileDescriptor File(::open(".", O_TMPFILE | O_RDWR, 0600)); // on disk: the build's own folder
+  ASSERT_EQ(::ftruncate(File.get(), sizeof(Rings)), 0);
+  EXPECT_TRUE(failsWith(offered(File.get()), ErrorKind::ProtocolError, "did not seal"));
 }
 
 } // namespace

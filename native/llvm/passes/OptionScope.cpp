@@ -28,7 +28,7 @@ Expected<void> validateOption(const OptionSetting &Setting) {
   // LLVM says what it thinks of a value on stderr, and some options (help, version) end the process.
   std::optional<std::string> Answer = probe([&] { return std::string(set(*Option, Setting) ? "refused" : ""); });
   if (!Answer)
-    return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' ends the compiler");
+    return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' ends the compiler, or cannot be tried");
   if (!Answer->empty())
     return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' does not take '" + Setting.Value + "'");
   return {};

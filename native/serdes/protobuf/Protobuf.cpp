@@ -3,6 +3,7 @@
 #include "serdes/NamedTensors.h"
 #include "serdes/SerializerModule.h"
 
+#include <algorithm>
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 #include <tensors.pb.h>
@@ -115,12 +116,15 @@ public:
     CodedInputStream From(reinterpret_cast<const uint8_t *>(In.data()), static_cast<int>(In.size()));
     NamedTensors Arrived(Specs, Out);
     Tensor Next;
+    size_t Most = 0; // bytes of a member, with 11 for each element and length: parsing makes eight of one byte
+    for (const TensorSpec &Spec : Specs)
+      Most = std::max(Most, Spec.Type == DType::String ? In.size() : 11 * (Spec.maxElements() + Spec.Shape.size()) + Spec.Name.size() + 64);
     while (const uint32_t Tag = From.ReadTag()) {
       uint32_t Size;
       if (Tag != TensorTag || !From.ReadVarint32(&Size))
         return malformed();
       const auto Rest = In.subspan(static_cast<size_t>(From.CurrentPosition()));
-      if (Size > Rest.size() || !Next.ParseFromArray(Rest.data(), static_cast<int>(Size)))
+      if (Size > std::min(Rest.size(), Most) || !Next.ParseFromArray(Rest.data(), static_cast<int>(Size)))
         return malformed();
       From.Skip(static_cast<int>(Size));
       if (auto Done = take(Specs, Next, Arrived); !Done)
