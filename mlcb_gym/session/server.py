@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import _native
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.spec import TaskSpec
 
