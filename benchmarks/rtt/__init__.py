@@ -25,6 +25,7 @@ from benchmarks.rtt.model import LENGTHS, answer, weights, write_policy
 from mlcb_gym import _native
 
 COMPILER = Path("build/bench/benchmarks/rtt/rtt")
+SERIALIZERS = "build/bench/native"
 SECONDS = 60.0
 ROUNDS, REPEATS = 5, 9
 FLOORS = ("dot", "fifo", "shm", "onnx-packed", "onnx-plain", "json-dump")
@@ -102,7 +103,8 @@ ROWS = (
 
 def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) -> list[float]:
     """Seconds of a compiler that this process serves, one conversation a length."""
-    with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True) as compiler:
+    environment = os.environ | {"MLCB_SERIALIZERS": SERIALIZERS}
+    with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True, env=environment) as compiler:
         for length in LENGTHS:
             with listen(length) as host:
                 host.hello("regression", json.dumps({"length": length}), [], SECONDS, serializer=serializer)
