@@ -10,12 +10,7 @@ namespace {
 
 using namespace test;
 
-const std::vector<TensorSpec> Specs{
-    tensor("scalar", DType::Float32, {}),
-    tensor("mask", DType::Int8, {fixed(3)}),
-    tensor("pairs", DType::Int16, {atMost(4), fixed(2)}),
-    tensor("word", DType::String, {}),
-};
+const std::vector<TensorSpec> &Specs = ProtocolExample;
 
 // clang-format off
 const std::vector<std::byte> Golden = bytes({

@@ -11,12 +11,7 @@ namespace {
 
 using namespace test;
 
-const std::vector<TensorSpec> Specs{
-    tensor("scalar", DType::Float32, {}),
-    tensor("mask", DType::Int8, {fixed(3)}),
-    tensor("pairs", DType::Int16, {atMost(4), fixed(2)}),
-    tensor("word", DType::String, {}),
-};
+const std::vector<TensorSpec> &Specs = ProtocolExample;
 
 constexpr std::string_view Golden =
     R"({"scalar":2.0,"mask":[1,0,1],"pairs":{"shape":[2,2],"data":[1,2,-1,260]},"word":"ok"})";

@@ -14,6 +14,14 @@ inline TensorSpec tensor(std::string_view Name, DType Type, std::vector<Dim> Sha
   return {Name, Type, std::move(Shape), 0, 0, "", TensorRole::Input};
 }
 
+/// What docs/protocol.md shows, in bytes and as JSON.
+inline const std::vector<TensorSpec> ProtocolExample{
+    tensor("scalar", DType::Float32, {}),
+    tensor("mask", DType::Int8, {fixed(3)}),
+    tensor("pairs", DType::Int16, {atMost(4), fixed(2)}),
+    tensor("word", DType::String, {}),
+};
+
 template <class T> std::span<const std::byte> raw(const T &Values) { return std::as_bytes(std::span(Values)); }
 
 inline std::string_view textOf(std::span<const std::byte> Bytes) {

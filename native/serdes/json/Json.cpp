@@ -11,23 +11,16 @@ namespace od = simdjson::ondemand;
 
 Expected<void> readObject(std::span<const TensorSpec> Specs, od::object From, Decoded &Out) {
   NamedTensors Tensors(Specs, Out);
-  for (auto Next : From) {
-    od::field Member;
-    std::string_view Name;
-    if (auto Why = std::move(Next).get(Member))
-      return malformed(Why);
-    if (auto Why = Member.unescaped_key().get(Name))
-      return malformed(Why);
+  auto Done = forEachMember(From, [&](std::string_view Name, od::value Value) -> Expected<void> {
     const auto I = Tensors.arrive(Name);
     if (!I)
       return Unexpected(I.error());
-    const auto Shape = readTensor(Specs[*I], Member.value(), Tensors.storage(*I));
+    const auto Shape = readTensor(Specs[*I], Value, Tensors.storage(*I));
     if (!Shape)
       return Unexpected(Shape.error());
-    if (auto Done = Tensors.accept(*I, *Shape); !Done)
-      return Done;
-  }
-  return Tensors.end();
+    return Tensors.accept(*I, *Shape);
+  });
+  return Done ? Tensors.end() : Done;
 }
 
 class Json final : public Serializer {

@@ -121,20 +121,14 @@ Expected<std::vector<int64_t>> readVarying(const TensorSpec &Spec, od::value Fro
   od::object Object;
   if (From.get_object().get(Object) != simdjson::SUCCESS)
     return notAsDeclared(Spec, "is no object of a shape and data");
-  for (auto Next : Object) {
-    od::field Member;
-    std::string_view Key;
-    if (auto Why = std::move(Next).get(Member))
-      return malformed(Why);
-    if (auto Why = Member.unescaped_key().get(Key))
-      return malformed(Why);
+  auto Done = forEachMember(Object, [&](std::string_view Key, od::value Value) -> Expected<void> {
     const bool IsShape = Key == ShapeKey;
     if (std::exchange(IsShape ? HasShape : HasData, true) || (!IsShape && Key != DataKey))
       return notAsDeclared(Spec, "has other members than one shape and one data");
-    auto Done = IsShape ? readElements(OfShape, Member.value(), Shape) : readElements(Spec, Member.value(), Storage);
-    if (!Done)
-      return Unexpected(Done.error());
-  }
+    return IsShape ? readElements(OfShape, Value, Shape) : readElements(Spec, Value, Storage);
+  });
+  if (!Done)
+    return Unexpected(Done.error());
   if (!HasShape || !HasData)
     return notAsDeclared(Spec, "has no shape or no data");
   std::vector<int64_t> Lengths(Shape.size() / sizeof(int64_t));
