@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import _native
-from mlcb_gym.errors import SessionLost, TaskError
+from mlcb_gym.errors import TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.spec import TaskSpec
 
@@ -78,12 +78,12 @@ class ModelServer:
 
 def _advise(host: _native.Host, advice: int | float) -> None:
     try:
+        host.advise(advice)
+    except _native.InvalidArgument:
+        raise  # the model's own error
+    except _native.NativeError:
         with translated():
-            host.advise(advice)
-    except SessionLost as error:
-        if isinstance(error.__cause__, _native.InvalidArgument):
-            raise error.__cause__ from None  # the model's own error
-        raise
+            raise
 
 
 def _next(host: _native.Host, seconds: float) -> _native.Message:

@@ -11,7 +11,7 @@ namespace mlcb {
 namespace {
 
 constexpr double ConnectSeconds = 60;
-const std::string Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx or default:";
+constexpr const char *Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx or default:";
 
 /// `scheme:path?key=value`, as far as runners need it.
 struct Uri {
@@ -74,13 +74,12 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
     return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
     return invalid(Text, Forms);
-  if (Where.Scheme == "onnx" && !Where.Query.empty())
-    return invalid(Text, "onnx takes no option, got '" + std::string(Where.Query) + "'");
   if (Where.Scheme == "onnx")
-    return upcast(OnnxRunner::open(std::string(Where.Path)));
+    return Where.Query.empty() ? upcast(OnnxRunner::open(std::string(Where.Path)))
+                               : invalid(Text, "onnx takes no option, got '" + std::string(Where.Query) + "'");
   const bool IsShm = Where.Scheme == "shm";
   if (!IsShm && Where.Scheme != "pipe")
-    return invalid(Text, "unknown scheme, " + Forms);
+    return invalid(Text, std::string("unknown scheme, ") + Forms);
   auto Codec = serializerOf(Text, Where.Query);
   if (!Codec)
     return Unexpected(Codec.error());
