@@ -35,6 +35,10 @@ class Algorithm(StrEnum):
     dqn = "dqn"
 
 
+Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
+TRAINING = ["default/train"]
+VALIDATION = ["default/validation"]
+
 Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
 
 
@@ -93,8 +97,8 @@ def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
     algo: Annotated[Algorithm, typer.Option(help="whose recipe")] = Algorithm.ppo,
-    programs: Annotated[str, typer.Option(help="what is learnt from")] = "default/train",
-    validation: Annotated[str, typer.Option(help="what the best checkpoint is chosen by")] = "default/validation",
+    programs: Programs = TRAINING,
+    validation: Annotated[list[str], typer.Option(help="what the best checkpoint is chosen by; repeatable")] = VALIDATION,
     minutes: Annotated[float, typer.Option(help="wall time")] = 60.0,
     iterations: Annotated[int, typer.Option(help="updates of the policy at most")] = 100_000,
     seed: int = 1,
@@ -127,7 +131,7 @@ def train(
 @app.command()
 def search(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
-    programs: str = "default/train",
+    programs: Programs = TRAINING,
     max_steps: int = 10,
     actions: str = "default",
 ) -> None:
@@ -138,9 +142,8 @@ def search(
     from mlcb_gym.training.lookahead import Lookahead, look_into_all
 
     with closing(PosetRLEnv(programs=programs, max_steps=max_steps, actions=actions)) as env:
-        lookahead = Lookahead(final=(env.actions.index("stop"),))
         failed = 0
-        for found in track(look_into_all(env, env.programs, lookahead, output), total=len(env.programs)):
+        for found in track(look_into_all(env, env.programs, Lookahead(), output), total=len(env.programs)):
             if found.error is not None:
                 failed += 1
                 print(f"{found.program}: {found.error}", file=sys.stderr)
@@ -153,7 +156,7 @@ def baselines(
     task: Task,
     decisions: Annotated[Path, typer.Argument(help="what `mlcb search` wrote")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")],
-    programs: Annotated[str, typer.Option(help="what the sequences are tried on")] = "default/train",
+    programs: Programs = TRAINING,
     actions: Annotated[str, typer.Option(help="the list that was searched")] = "default",
 ) -> None:
     """Find the best fixed sequence, and a coreset of sequences, that `mlcb evaluate` compares with."""
@@ -179,8 +182,8 @@ def export(
 def evaluate(
     task: Task,
     policy: Annotated[Path, typer.Option(help="a policy folder; by default the one that ships")] = Path(),
-    split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
-    programs: Annotated[str | None, typer.Option(help="any programs")] = None,
+    split: Annotated[str, typer.Option(help="split of the corpora, unless PROGRAMS are given")] = "test",
+    programs: Annotated[list[str] | None, typer.Option(help="any programs; repeatable")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
     best_of: Annotated[
         list[int] | None,
@@ -189,13 +192,14 @@ def evaluate(
     seed: int = 1,
 ) -> None:
     """Compare a policy with -Oz, fixed sequences, random and coreset search, program by program."""
+    from mlcb_gym.corpus.corpora import BUILT
     from mlcb_gym.policies import shipped
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
 
     folder = policy if policy != Path() else shipped().get(task.value)
     if folder is None:
         raise errors.PolicyError(f"{task.value}: no policy ships, expected --policy FOLDER")
-    evaluation = evaluate_policy(folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
+    evaluation = evaluate_policy(folder, programs or [f"{corpus}/{split}" for corpus in BUILT], counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.bitcode import UNOPTIMIZED
 from mlcb_gym.corpus.command import run
-from mlcb_gym.corpus.sources import Source, sources, unpacked
+from mlcb_gym.corpus.sources import Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
 
@@ -39,7 +39,7 @@ def build(corpus: str, *, jobs: int = 2) -> Iterator[str]:
     wanted = defaultdict(list)
     for module in corpora.manifest(corpus):
         wanted[module.project].append(module)
-    for source in sources(corpus):
+    for source in collection(corpus).sources:
         missing = [module for module in wanted[source.name] if not _is_built(module)]
         if missing:
             with unpacked(source) as tree, ThreadPoolExecutor(jobs) as pool:

@@ -13,7 +13,7 @@ from platformdirs import user_data_path
 from mlcb_gym.errors import ProgramError
 
 #: Corpora built on the user's machine from pinned sources.
-BUILT = ("default",)
+BUILT = ("default", "debian")
 SPLITS = ("train", "validation", "test")
 
 
@@ -91,7 +91,7 @@ def manifest(corpus: str) -> tuple[Module, ...]:
 
 def manifest_file(corpus: str) -> Path:
     """The committed list of a built corpus' modules."""
-    return Path(str(files("mlcb_gym.corpus").joinpath(f"{corpus}.json")))
+    return Path(str(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.json")))
 
 
 def _unknown(uri: str, corpus: str) -> ProgramError:

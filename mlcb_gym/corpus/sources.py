@@ -26,7 +26,7 @@ FETCH_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class Source:
-    """One project of ``sources.toml``: its archive, pinned by digest, and what its modules need to compile."""
+    """One project of a collection: its archive, pinned by digest, and what its modules need to compile."""
 
     name: str
     split: str
@@ -46,10 +46,21 @@ class Source:
     copies: dict[str, str] = field(default_factory=dict)
 
 
-def sources(corpus: str) -> tuple[Source, ...]:
+@dataclass(frozen=True)
+class Collection:
+    """What a corpus is chosen from: ``collections/CORPUS.toml``."""
+
+    #: Modules of one project at most, by split, so that none dominates.
+    caps: dict[str, int]
+    sources: tuple[Source, ...]
+    #: Files of one project that are compiled at most; which, their names decide.
+    tried: int | None = None
+
+
+def collection(corpus: str) -> Collection:
     """The projects that a corpus is built from."""
-    table = tomllib.loads(files("mlcb_gym.corpus").joinpath("sources.toml").read_text())[corpus]
-    return tuple(_source(name, entry) for name, entry in table.items())
+    table = tomllib.loads(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.toml").read_text())
+    return Collection(table["caps"], tuple(_source(name, entry) for name, entry in table["projects"].items()), table.get("tried"))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,14 +11,16 @@ from pathlib import Path
 
 from mlcb_gym.corpus import build, corpora
 from mlcb_gym.corpus.command import run
-from mlcb_gym.corpus.sources import Source, sources, unpacked
+from mlcb_gym.corpus.sources import Collection, Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
 
 #: IR instructions of a module, unoptimised.
 SIZES = range(300, 6001)
-#: Modules of one project at most, so that none dominates.
-CAPS = {"train": 40, "validation": 12, "test": 12}
+#: Bytes of a file that may hold so many, where only some files of a project are tried.
+SOURCE_BYTES = range(3_000, 250_001)
+#: Modules to spare beyond a project's cap: some are lost to repetition.
+SPARE = 2
 #: Functions under this many instructions may stand anywhere: accessors, wrappers, what headers bring.
 TRIVIAL = 20
 
@@ -43,15 +45,18 @@ class Candidate:
 
 def split(corpus: str, *, jobs: int = 2) -> Iterator[str]:
     """Choose the modules anew, write their bitcode and the manifest; yields a line per project and split."""
+    chosen_from = collection(corpus)
     found: dict[str, list[Candidate]] = {name: [] for name in corpora.SPLITS}
-    for source in sources(corpus):
-        compiled, failed = _compile_all(source, jobs)
-        found[source.split] += [candidate for candidate in compiled if candidate.instructions in SIZES]
-        yield f"{source.name}: {len(compiled)} compiled, {failed} did not and are skipped"
-    chosen = _choose(found)
+    with ThreadPoolExecutor(jobs) as pool:
+        for source, (fitting, failed) in zip(
+            chosen_from.sources, pool.map(lambda source: _compile_project(source, chosen_from), chosen_from.sources), strict=True
+        ):
+            found[source.split] += fitting
+            yield f"{source.name}: {len(fitting)} of {SIZES.start} to {SIZES.stop - 1} instructions, {failed} files do not compile and are skipped"
+    chosen = choose(found, chosen_from.caps, _bodies_of_other_corpora(corpus))
     for name, modules in chosen.items():
         yield f"{name}: {len(modules)} modules of {len({module.source.name for module in modules})} projects"
-    _write(corpus, chosen)
+    write(corpus, chosen)
 
 
 def function_bodies(ir: str) -> list[list[str]]:
@@ -65,12 +70,28 @@ def function_bodies(ir: str) -> list[list[str]]:
     return bodies
 
 
-def _compile_all(source: Source, jobs: int) -> tuple[list[Candidate], int]:
-    with unpacked(source) as tree, ThreadPoolExecutor(jobs) as pool:
+def _compile_project(source: Source, chosen_from: Collection) -> tuple[list[Candidate], int]:
+    """The modules of the right size, and how many files did not compile; of a part of the files where the collection says so."""
+    with unpacked(source) as tree:
         files = build.candidates(tree, source)
-        results = list(pool.map(lambda file: _compile(source, tree, file), files))
-    compiled = [result for result in results if result is not None]
-    return compiled, len(results) - len(compiled)
+        if chosen_from.tried is None:
+            return _compile_files(source, tree, files, len(files))
+        plausible = [file for file in files if (tree / file).stat().st_size in SOURCE_BYTES]
+        sample = sorted(plausible, key=lambda file: sha256(file.encode()).digest())[: chosen_from.tried]
+        return _compile_files(source, tree, sample, chosen_from.caps[source.split] + SPARE)
+
+
+def _compile_files(source: Source, tree: Path, files: Sequence[str], enough: int) -> tuple[list[Candidate], int]:
+    fitting: list[Candidate] = []
+    failed = 0
+    for file in files:
+        candidate = _compile(source, tree, file)
+        failed += candidate is None
+        if candidate is not None and candidate.instructions in SIZES:
+            fitting.append(candidate)
+            if len(fitting) == enough:
+                break
+    return fitting, failed
 
 
 def _compile(source: Source, tree: Path, file: str) -> Candidate | None:
@@ -78,18 +99,32 @@ def _compile(source: Source, tree: Path, file: str) -> Candidate | None:
         bitcode = build.compile_module(source, tree, file)
     except ProgramError:
         return None
-    ir = run((tool("llvm-dis"), "-o", "-"), subject=f"{source.name}: {file}", stdin=bitcode)
-    bodies = function_bodies(ir.decode(errors="replace"))
-    digests = frozenset(sha256("\n".join(body).encode()).hexdigest() for body in bodies if len(body) >= TRIVIAL)
-    return Candidate(source, file, bitcode, sum(map(len, bodies)), len(bodies), digests)
+    bodies = _disassembled(bitcode, f"{source.name}: {file}")
+    return Candidate(source, file, bitcode, sum(map(len, bodies)), len(bodies), _digests(bodies))
 
 
-def _choose(found: dict[str, list[Candidate]]) -> dict[str, list[Candidate]]:
-    # From test to train: what stands in two splits is lost to the training side.
+def _disassembled(bitcode: bytes, subject: str) -> list[list[str]]:
+    ir = run((tool("llvm-dis"), "-o", "-"), subject=subject, stdin=bitcode)
+    return function_bodies(ir.decode(errors="replace"))
+
+
+def _digests(bodies: list[list[str]]) -> frozenset[str]:
+    return frozenset(sha256("\n".join(body).encode()).hexdigest() for body in bodies if len(body) >= TRIVIAL)
+
+
+def _bodies_of_other_corpora(corpus: str) -> frozenset[str]:
+    """Functions of the corpora before this one, which stand in no split of it: what is learnt on one may be judged on the other."""
+    before = corpora.BUILT[: corpora.BUILT.index(corpus)]
+    others = (module for other in before for module in corpora.modules(other))
+    return frozenset().union(*(_digests(_disassembled(module.path.read_bytes(), module.uri)) for module in others))
+
+
+def choose(found: dict[str, list[Candidate]], caps: dict[str, int], elsewhere: frozenset[str]) -> dict[str, list[Candidate]]:
+    """The modules of each split, from test to train: what stands in two splits is lost to the training side."""
     chosen: dict[str, list[Candidate]] = {}
-    taken: set[str] = set()
+    taken = set(elsewhere)
     for name in reversed(corpora.SPLITS):
-        chosen[name] = _choose_split(found[name], CAPS[name], frozenset(taken))
+        chosen[name] = _choose_split(found[name], caps[name], frozenset(taken))
         taken.update(*(module.bodies for module in chosen[name]))
     return {name: chosen[name] for name in corpora.SPLITS}
 
@@ -109,7 +144,8 @@ def _choose_split(candidates: list[Candidate], cap: int, elsewhere: frozenset[st
     return sorted(modules, key=lambda one: one.name)
 
 
-def _write(corpus: str, chosen: dict[str, list[Candidate]]) -> None:
+def write(corpus: str, chosen: dict[str, list[Candidate]]) -> None:
+    """The bitcode and the manifest of a corpus."""
     splits = {name: [_entry(module) for module in modules] for name, modules in chosen.items()}
     for name, modules in chosen.items():
         for module in modules:

@@ -16,35 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import MASK, NetworkConfig
-from mlcb_gym.training.environment import Environment, Shaping
+from mlcb_gym.agents.network import MASK
+from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Decision, read_decisions
 from mlcb_gym.training.policy import batch
-from mlcb_gym.training.recipe import Recipe
-
-
-@dataclass(frozen=True, kw_only=True)
-class Distillation:
-    """How to fit to known outcomes.
-
-    Args:
-        lr: the highest learning rate.
-        clip: the norm that a gradient is cut to.
-        seed: of the initial weights, and of the order of the decisions.
-        unit: the log gain that counts as 1 in the loss.
-        limit: a log loss beyond this is no worse.
-        entropy: keeps the policy from deciding on noise.
-    """
-
-    epochs: int = 60
-    batch: int = 256
-    lr: float = 1e-3
-    weight_decay: float = 0.05
-    clip: float = 1.0
-    seed: int = 1
-    unit: float = 0.02
-    limit: float = 0.1
-    entropy: float = 0.03
+from mlcb_gym.training.recipe import Distillation, Recipe
 
 
 @dataclass(frozen=True)
@@ -72,22 +48,14 @@ class Outcomes:
         )
 
 
-def warm_start(environment: Environment, recipe: Recipe, decisions: Path, distillation: Distillation | None = None) -> dict[str, Tensor]:
+def warm_start(environment: Environment, recipe: Recipe, decisions: Path) -> dict[str, Tensor]:
     """The weights that training starts from, distilled from what a look-ahead wrote to the folder ``decisions``."""
-    distillation = distillation or Distillation(seed=recipe.seed)
-    outcomes = Outcomes.of(read_decisions(decisions).values(), distillation)
+    outcomes = Outcomes.of(read_decisions(decisions).values(), recipe.distillation)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
-        return distill(
-            outcomes,
-            observation_space=observation_space,
-            action_space=action_space,
-            network=recipe.network,
-            shaping=recipe.shaping,
-            distillation=distillation,
-        )
+        return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe)
 
 
 def distill(
@@ -95,29 +63,28 @@ def distill(
     *,
     observation_space: spaces.Dict,
     action_space: "spaces.Discrete[np.int64]",
-    network: NetworkConfig,
-    shaping: Shaping,
-    distillation: Distillation,
+    recipe: Recipe,
 ) -> dict[str, Tensor]:
     """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
-    torch.manual_seed(distillation.seed)
+    torch.manual_seed(recipe.seed)
     module = MaskedPolicyGradient(
         observation_space=observation_space,
         action_space=action_space,
-        model_config={"network": asdict(network)},
+        model_config={"network": asdict(recipe.network)},
         inference_only=False,
     )
     module.network.features.standardise(outcomes.observations)
-    _minimise(module, lambda rows: _loss(module, outcomes, rows, shaping, distillation), len(outcomes.gains), distillation)
+    _minimise(module, lambda rows: _loss(module, outcomes, rows, recipe), len(outcomes.gains), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 
-def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, shaping: Shaping, distillation: Distillation) -> Tensor:
+def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, recipe: Recipe) -> Tensor:
     observation = {name: value[rows] for name, value in outcomes.observations.items()}
     features = module.network.features(observation)
     logs = module.network.head(features).masked_fill(observation[MASK] == 0, -1e9).log_softmax(dim=1)
-    expected = (logs.exp() * (outcomes.regrets[rows] + distillation.entropy * logs)).sum(dim=1)
-    returns = shaping.scale * outcomes.gains[rows].clamp(-shaping.limit, shaping.limit)
+    expected = (logs.exp() * (outcomes.regrets[rows] + recipe.distillation.entropy * logs)).sum(dim=1)
+    limit = recipe.shaping.limit
+    returns = recipe.shaping.scale * outcomes.gains[rows].clamp(-limit, limit)
     value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
     return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss
 

@@ -58,12 +58,10 @@ class Lookahead:
     Args:
         widths: how many of the best states at a depth are looked into, from the second decision on.
         strays: how many others, drawn at random, are looked into as well: what a policy that errs will see.
-        final: the actions after which there is nothing to look into.
     """
 
     widths: tuple[int, ...] = (2, 1, 1)
     strays: int = 1
-    final: Actions = ()
     seed: int = 1
 
 
@@ -82,7 +80,7 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
                     state.close()
                 for action, clone in clones.items():
                     ratio = decisions[taken].outcomes[action]
-                    if action in lookahead.final or ratio in reached:
+                    if ratio in reached:
                         clone.close()
                     else:
                         reached[ratio] = (*taken, action), clone
@@ -96,7 +94,8 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
 
 
 def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
-    """Forks the compiler once for every allowed action; some of the clones work at once. ``made`` closes those that nobody else does."""
+    """Forks the compiler once for every allowed action; some of the clones work at once. Returns those whose episode goes on, to be closed;
+    ``made`` closes what nobody else does."""
     ratio = env.measured["size"] / env.measured["size_oz"]
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
@@ -106,12 +105,13 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
         for action, clone in working.items():
             clone.send(action)
         for action, clone in working.items():
-            *_, info = clone.receive()
-            if "error" in info:
+            *_, terminated, truncated, info = clone.receive()
+            if "error" not in info:
+                outcomes[action] = info["size"] / info["size_oz"]
+            if terminated or truncated:
                 clone.close()
             else:
                 clones[action] = clone
-                outcomes[action] = info["size"] / info["size_oz"]
     return Decision(taken, env.observation, ratio, outcomes), clones
 
 

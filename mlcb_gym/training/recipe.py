@@ -14,6 +14,28 @@ from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
 
 
 @dataclass(frozen=True, kw_only=True)
+class Distillation:
+    """How to fit to known outcomes (see ``training/distill.py``).
+
+    Args:
+        lr: the highest learning rate.
+        clip: the norm that a gradient is cut to.
+        unit: the log gain that counts as 1 in the loss.
+        limit: a log loss beyond this is no worse.
+        entropy: keeps the policy from deciding on noise.
+    """
+
+    epochs: int = 60
+    batch: int = 256
+    lr: float = 1e-3
+    weight_decay: float = 0.05
+    clip: float = 1.0
+    unit: float = 0.02
+    limit: float = 0.1
+    entropy: float = 0.03
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recipe(ABC):
     """A training run's hyperparameters. Two runs of the same recipe, environment and commit are equal.
 
@@ -22,6 +44,7 @@ class Recipe(ABC):
         gamma: 1: episodes are short, and only where they end counts.
         steps_per_iteration: environment steps between two updates of the policy.
         statistics_episodes: random episodes from which the features are standardised before the first update.
+        distillation: how the first weights are found where decisions with known outcomes are given.
     """
 
     algorithm: ClassVar[str]
@@ -34,6 +57,7 @@ class Recipe(ABC):
     statistics_episodes: int = 128
     shaping: Shaping = field(default_factory=Shaping)
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    distillation: Distillation = field(default_factory=Distillation)
 
     @abstractmethod
     def config(self, environment: Environment) -> AlgorithmConfig:
