@@ -39,12 +39,11 @@ def build(corpus: str, *, jobs: int = 2) -> Iterator[str]:
     wanted = defaultdict(list)
     for module in corpora.manifest(corpus):
         wanted[module.project].append(module)
-    for source in collection(corpus).sources:
-        missing = [module for module in wanted[source.name] if not _is_built(module)]
-        if missing:
-            with unpacked(source) as tree, ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(lambda module: _build_module(source, tree, module), missing))  # noqa: B023
-        yield f"{source.name}: {len(missing)} compiled, {len(wanted[source.name])} in the corpus"
+    sources = [source for source in collection(corpus).sources if source.name in wanted]
+    with ThreadPoolExecutor(jobs) as pool:
+        compiled = pool.map(lambda source: _build_project(source, wanted[source.name]), sources)
+        for source, count in zip(sources, compiled, strict=True):
+            yield f"{source.name}: {count} compiled, {len(wanted[source.name])} in the corpus"
 
 
 def candidates(tree: Path, source: Source) -> list[str]:
@@ -65,6 +64,16 @@ def write_module(path: Path, bitcode: bytes) -> None:
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     unfinished.write_bytes(bitcode)
     unfinished.replace(path)
+
+
+def _build_project(source: Source, modules: Sequence[corpora.Module]) -> int:
+    """Compiles the modules that are not there yet; returns how many."""
+    missing = [module for module in modules if not _is_built(module)]
+    if missing:
+        with unpacked(source) as tree:
+            for module in missing:
+                _build_module(source, tree, module)
+    return len(missing)
 
 
 def _build_module(source: Source, tree: Path, module: corpora.Module) -> None:

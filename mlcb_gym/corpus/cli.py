@@ -13,7 +13,7 @@ from mlcb_gym.corpus import split as splitter
 app = typer.Typer(help="Programs: build and list the corpora.", no_args_is_help=True)
 
 Corpus = Annotated[str, typer.Argument(help=f"One of: {', '.join(corpora.BUILT)}.")]
-Jobs = Annotated[int, typer.Option(help="Compilers at once.")]
+Jobs = Annotated[int, typer.Option(help="Projects at once.")]
 
 
 @app.command("list")

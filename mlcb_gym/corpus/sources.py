@@ -13,12 +13,15 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from shutil import copyfile
+from threading import Lock
 
 from platformdirs import user_cache_path
 
 from mlcb_gym.errors import ProgramError
 
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+
+_UPDATING = Lock()
 
 #: For one command of pip or apt; a slow mirror takes minutes.
 FETCH_SECONDS = 900.0
@@ -129,8 +132,9 @@ def _from_debian(source: Source, folder: Path) -> Path:
         *("-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null"),
         *("-o", "APT::Sandbox::User=", "-q"),
     ]
-    if not list((state / "lists").glob("*_Sources*")):
-        _run(source, ("apt-get", *options, "update"), folder)
+    with _UPDATING:
+        if not list((state / "lists").glob("*_Sources*")):
+            _run(source, ("apt-get", *options, "update"), folder)
     _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
     archives = [file for file in folder.iterdir() if f"_{source.version}" in file.name and not file.name.endswith(".asc")]
     if not archives:
