@@ -89,6 +89,8 @@ class InlinerEnv(CompilerEnv):
     """
 
     task = "inliner"
+    parameters = ("pipeline", "growth", "embedding")
+    heuristic = "inlining_default"
 
     def __init__(
         self,
@@ -103,18 +105,25 @@ class InlinerEnv(CompilerEnv):
     ) -> None:
         if reward not in METRICS:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(METRICS)}")
-        self._judged = METRICS[reward][:1]
+        self._measure = next(iter(METRICS[reward]), None)
         metrics = [*METRICS[reward], *map(default_of, METRICS[reward])]
         parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding} | _vocabulary(embedding)
         super().__init__(programs=programs, parameters=parameters, metrics=metrics, dense=dense, **kwargs)
 
+    @property
+    def judged(self) -> tuple[str, str] | None:
+        """What the reward is about."""
+        return (self._measure, default_of(self._measure)) if self._measure else None
+
     def reward(self, before: Metrics, after: Metrics) -> float:
         """See Rewards."""
-        return sum((before[m] - after[m]) / max(after[default_of(m)], 1.0) for m in self._judged)
+        if self._measure is None:
+            return 0.0
+        return (before[self._measure] - after[self._measure]) / max(after[default_of(self._measure)], 1.0)
 
     def measured_at_start(self, final: Metrics) -> Metrics:
         """What LLVM's own heuristic makes of the program: that is what an episode is compared with."""
-        return {m: final[default_of(m)] for m in self._judged}
+        return {self._measure: final[default_of(self._measure)]} if self._measure else {}
 
     def _earned(self, before: Metrics, ended: bool) -> float:
         if self._dense and self._steps == 1:
