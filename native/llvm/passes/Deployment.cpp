@@ -56,6 +56,14 @@ Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
   return nullptr;
 }
 
+Error noRunnerFor(const TaskRegistration &Task) {
+  std::string Others;
+  for (const auto &[Uri, Runner] : Unclaimed)
+    Others += (Others.empty() ? "" : ", ") + Uri + " is for " + std::string(Runner->task());
+  return {ErrorKind::InvalidArgument,
+          Task.name().str() + " has no policy: " + (Others.empty() ? "expected -mlcb-runner=onnx:FOLDER" : Others)};
+}
+
 bool isGuarded() { return Guarded; }
 
 Expected<void> mayBeGuarded(const ModelRunner &Runner) {

@@ -13,6 +13,9 @@ bool hasRunners();
 /// that does not decide is not bound.
 Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
 
+/// Why there is none: what the policies of the command line are for.
+Error noRunnerFor(const TaskRegistration &Task);
+
 /// Whether -mlcb-guard is given.
 bool isGuarded();
 

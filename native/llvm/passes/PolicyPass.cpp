@@ -42,7 +42,7 @@ private:
     if (Who == Decider::Heuristic)
       return runPipeline(Task.heuristic(), M);
     if (Who == Decider::Nobody)
-      return fail(ErrorKind::InvalidArgument, Task.name().str() + " has no policy: expected -mlcb-runner=onnx:FOLDER");
+      return Unexpected(noRunnerFor(Task));
     return {};
   }
 
