@@ -10,3 +10,8 @@ gymnasium.register(
     entry_point="mlcb_gym.envs.posetrl:PosetRLEnv",
     vector_entry_point="mlcb_gym.envs.posetrl:PosetRLVectorEnv",
 )
+gymnasium.register(
+    id="Inliner-v0",
+    entry_point="mlcb_gym.envs.inliner:InlinerEnv",
+    vector_entry_point="mlcb_gym.envs.inliner:InlinerVectorEnv",
+)

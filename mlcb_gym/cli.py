@@ -3,29 +3,33 @@
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from mlcb_gym import errors
+from mlcb_gym.envs import environments
+
+if TYPE_CHECKING:
+    from mlcb_gym.training.evaluation import Evaluation
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
 
-class TaskName(StrEnum):
-    """The tasks that have an environment."""
+def task_name(text: str) -> str:
+    """A task that has an environment."""
+    if text not in environments():
+        raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
+    return text
 
-    posetrl = "posetrl"
 
-
-ENVIRONMENTS = {TaskName.posetrl: "PosetRL-v0"}
-
-Task = Annotated[TaskName, typer.Argument(help="a task, as `mlcb list` names them")]
+Task = Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="TASK")]
 
 
 class Algorithm(StrEnum):
@@ -33,6 +37,7 @@ class Algorithm(StrEnum):
 
     ppo = "ppo"
     dqn = "dqn"
+    mlgo = "mlgo"
 
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
@@ -88,41 +93,51 @@ def check(task: Task) -> None:
 
     from mlcb_gym.testing import check_compiler_env
 
-    check_compiler_env(gymnasium.make(ENVIRONMENTS[task]))
-    print(f"{ENVIRONMENTS[task]}: conforms")
+    env_id = environments()[task]
+    check_compiler_env(gymnasium.make(env_id))
+    print(f"{env_id}: conforms")
 
 
 @app.command()
 def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
-    algo: Annotated[Algorithm, typer.Option(help="whose recipe")] = Algorithm.ppo,
+    algo: Annotated[Algorithm | None, typer.Option(help="whose recipe; by default the one that suits the task")] = None,
     programs: Programs = TRAINING,
     validation: Annotated[list[str], typer.Option(help="what the best checkpoint is chosen by; repeatable")] = VALIDATION,
     minutes: Annotated[float, typer.Option(help="wall time")] = 60.0,
     iterations: Annotated[int, typer.Option(help="updates of the policy at most")] = 100_000,
     seed: int = 1,
-    max_steps: Annotated[int, typer.Option(help="decisions in an episode at most")] = 10,
-    actions: Annotated[str, typer.Option(help="a list that ships, or a file")] = "default",
-    start: Annotated[str, typer.Option(help="unoptimized or Oz")] = "unoptimized",
+    max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
+    actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
+    start: Annotated[str, typer.Option(help="posetrl: unoptimized or Oz")] = "unoptimized",
+    env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as embedding=symbolic")] = None,
     decisions: Annotated[Path | None, typer.Option(help="start from what `mlcb search` found")] = None,
+    clone: Annotated[bool, typer.Option(help="start from the compiler's own heuristic")] = False,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a hyperparameter, as lr=1e-4 or network.hidden=[128,128]")] = None,
     resume: Annotated[bool, typer.Option(help="go on from the last checkpoint in OUTPUT")] = False,
 ) -> None:
     """Train a policy with RLlib."""
     from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.envs import env_class
+    from mlcb_gym.training.cloning import clone_heuristic
     from mlcb_gym.training.distill import warm_start
     from mlcb_gym.training.environment import Environment
-    from mlcb_gym.training.run import recipe
+    from mlcb_gym.training.run import DEFAULT_RECIPES, recipe
     from mlcb_gym.training.train import Budget, train
 
-    arguments = {"programs": programs, "actions": actions, "max_steps": max_steps, "start": start}
-    environment = Environment(ENVIRONMENTS[task], arguments)
+    own = {"actions": actions, "max_steps": max_steps, "start": start}
+    arguments = {"programs": programs} | {name: own[name] for name in env_class(task).parameters if name in own} | assigned(env or [])
+    environment = Environment(environments()[task], arguments)
     try:
-        chosen = recipe(algo.value, {"seed": seed} | hyperparameters(set_ or []))
+        chosen = recipe(algo.value if algo else DEFAULT_RECIPES.get(task, "ppo"), {"seed": seed} | assigned(set_ or []))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    weights = warm_start(environment, chosen, decisions) if decisions and not resume else None
+    weights = None
+    if decisions and not resume:
+        weights = warm_start(environment, chosen, decisions)
+    elif clone and not resume:
+        weights = clone_heuristic(environment, chosen)
     budget = Budget(iterations=iterations, seconds=60 * minutes)
     best = train(environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights)
     print(f"best checkpoint: {best}")
@@ -191,20 +206,25 @@ def evaluate(
     ] = None,
     seed: int = 1,
 ) -> None:
-    """Compare a policy with -Oz, fixed sequences, random and coreset search, program by program."""
+    """Compare a policy with -Oz and with what does not learn, program by program."""
     from mlcb_gym.corpus.corpora import BUILT
+    from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.policies import shipped
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
+    from mlcb_gym.training.inlining import evaluate_inliner
 
-    folder = policy if policy != Path() else shipped().get(task.value)
+    evaluations: dict[str, Callable[..., Evaluation]] = {"posetrl": evaluate_policy, "inliner": evaluate_inliner}
+    folder = policy if policy != Path() else shipped().get(task)
     if folder is None:
-        raise errors.PolicyError(f"{task.value}: no policy ships, expected --policy FOLDER")
-    evaluation = evaluate_policy(folder, programs or [f"{corpus}/{split}" for corpus in BUILT], counts=best_of or COUNTS, seed=seed)
+        raise errors.PolicyError(f"{task}: no policy ships, expected --policy FOLDER")
+    if (decides := read_manifest(folder)["task"]) != task:
+        raise errors.PolicyError(f"{folder}: a policy for {decides}, expected one for {task}")
+    evaluation = evaluations[task](folder, programs or [f"{corpus}/{split}" for corpus in BUILT], counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
 
 
-def hyperparameters(assignments: list[str]) -> dict[str, Any]:
+def assigned(assignments: list[str]) -> dict[str, Any]:
     """``["lr=1e-4", "network.hidden=[64]"]`` as nested mappings; values are JSON, or else text."""
     changes: dict[str, Any] = {}
     for assignment in assignments:

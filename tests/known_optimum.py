@@ -37,7 +37,7 @@ class ToyTiming:
 
 
 class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
-    """One episode at a time; ``info`` carries ``program``, ``size`` and ``size_oz`` as a compiler's environment does."""
+    """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
@@ -57,6 +57,10 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         agent = {"name": "orderer", "inputs": [*inputs, mask], "advice": advice}
         parameters = {"actions": list(ACTIONS), "max_steps": self.max_steps, "start": "unoptimized"}
         return TaskSpec(json.dumps({"task": "toy", "parameters": parameters, "digest": "0" * 32, "agents": [agent], "metrics": []}))
+
+    @property
+    def ratio(self) -> float:
+        return float(self._size / self._oz)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         super().reset(seed=seed)
@@ -110,7 +114,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         }
 
     def _info(self, ended: bool = False) -> dict[str, Any]:
-        measured = {"size": float(self._size), "size_oz": float(self._oz)} if self.dense or ended else {}
+        measured = {"ratio": self.ratio} if self.dense or ended else {}
         return {"program": self._program, **measured}
 
 

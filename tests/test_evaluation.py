@@ -24,7 +24,7 @@ PROJECTS = ["a", "a", "b", "b"]
 
 
 def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:
-    return [Trace(f"p{i}", (0,), (100 * ratio,), 100.0, seconds=seconds) for i, ratio in enumerate(ratios)]
+    return [Trace(f"p{i}", (0,), (ratio,), seconds=seconds) for i, ratio in enumerate(ratios)]
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_time_is_that_of_all_episodes_that_the_best_is_taken_of(evaluation: Eval
 
 
 def test_time_of_a_failed_episode_is_not_known(evaluation: Evaluation) -> None:
-    failed = replace(traces([0.5])[0], error="crash", sizes=())
+    failed = replace(traces([0.5])[0], error="crash", ratios=())
     evaluation.add("risky", [failed, *traces(RATIOS, seconds=0.020)[1:]])
     assert evaluation.seconds["risky"][0] is None
     assert evaluation.size["risky"][0] == FAILED_RATIO

@@ -132,10 +132,6 @@ class ForkingToy(ToyEnv):
         self.open.discard(id(self))
 
     @property
-    def measured(self) -> dict[str, Any]:
-        return self._info()
-
-    @property
     def observation(self) -> Any:
         return self._observation()
 
@@ -176,6 +172,6 @@ def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: i
 
 
 def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:
-    assert Trace("p", (0,), (150.0, 90.0), 100.0, "crash").scored == 1.5
-    assert Trace("p", (0,), (), 100.0, "crash").scored == FAILED_RATIO
-    assert Trace("p", (0,), (150.0, 90.0), 100.0).scored == 0.9
+    assert Trace("p", (0,), (1.5, 0.9), "crash").scored == 1.5
+    assert Trace("p", (0,), (), "crash").scored == FAILED_RATIO
+    assert Trace("p", (0,), (1.5, 0.9)).scored == 0.9

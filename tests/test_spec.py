@@ -2,14 +2,18 @@
 """The one declaration reaches Python whole, and two ends that differ say how."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mlcb_gym import _native
 from mlcb_gym.spec import TaskSpec, bind
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_spaces_have_the_declared_names_shapes_and_dtypes() -> None:
@@ -69,3 +73,10 @@ def test_truncated_payload_is_refused() -> None:
 def test_import_starts_nothing_and_needs_neither_ray_nor_torch() -> None:
     code = "import sys, mlcb_gym; print([m for m in ('torch', 'ray', 'onnxruntime', 'mlcb_gym._native') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_features_of_the_inliner_are_those_of_llvms_header() -> None:
+    declared = (ROOT / "native/tasks/InlineFeatures.inc").read_text()
+    printed = subprocess.run([sys.executable, ROOT / "scripts/inline_features.py"], capture_output=True, text=True, check=True).stdout
+    assert declared == printed
+    assert [tensor.name for tensor in bind("inliner", {}).agents[0].inputs[:38]] == re.findall(r"TENSOR\(int64_t, (\w+),", printed)

@@ -27,6 +27,7 @@ TRAIN, VALIDATION = PROGRAMS[::2], PROGRAMS[1::2]
 SMALL: dict[str, dict[str, Any]] = {
     "ppo": {"steps_per_iteration": 128, "num_envs": 4},
     "dqn": {"steps_per_iteration": 128, "num_envs": 4, "warmup": 64, "batch": 32},
+    "mlgo": {"steps_per_iteration": 128, "num_envs": 4},
 }
 
 
@@ -139,19 +140,17 @@ def test_nested_hyperparameters_are_changed_one_by_one() -> None:
 
 
 def test_final_objective_pays_the_log_ratio_at_the_end_alone() -> None:
-    shaped = Shaping(scale=10.0).shape(
-        np.array([0.5, 0.5]), np.array([False, True]), {"size": np.array([90.0, 90.0]), "size_oz": np.array([100.0, 100.0])}
-    )
+    shaped = Shaping(scale=10.0).shape(np.array([0.5, 0.5]), np.array([False, True]), {"ratio": np.array([0.9, 0.9])})
     assert shaped.tolist() == pytest.approx([0.0, -10 * np.log(0.9)])
 
 
 def test_failed_episode_pays_the_lowest_reward() -> None:
-    infos = {"size": np.array([50.0]), "size_oz": np.array([100.0]), "_error": np.array([True])}
+    infos = {"ratio": np.array([0.5]), "_error": np.array([True])}
     assert Shaping(scale=10.0, limit=0.25).shape(np.zeros(1), np.array([True]), infos).tolist() == [-2.5]
 
 
-def test_final_objective_needs_sizes_of_ended_episodes_alone() -> None:
-    infos = {"size": np.array([0.0, 90.0]), "size_oz": np.array([0.0, 100.0]), "_size": np.array([False, True])}
+def test_final_objective_needs_ratios_of_ended_episodes_alone() -> None:
+    infos = {"ratio": np.array([0.0, 0.9]), "_ratio": np.array([False, True])}
     shaped = Shaping(scale=10.0).shape(np.zeros(2), np.array([False, True]), infos)
     assert shaped.tolist() == pytest.approx([0.0, -10 * np.log(0.9)])
     assert Shaping().shape(np.zeros(2), np.array([False, False]), {}).tolist() == [0.0, 0.0]
@@ -179,4 +178,4 @@ def test_toy_conforms_to_the_interface_that_training_relies_on() -> None:
     env = known_optimum.ToyEnv()
     observation, info = env.reset(seed=1)
     assert env.observation_space.contains(observation)
-    assert {"program", "size", "size_oz"} <= set(info)
+    assert {"program", "ratio"} <= set(info)

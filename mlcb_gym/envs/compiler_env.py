@@ -65,6 +65,8 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
     task: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
+    """The arguments that the task is bound with: an environment made with those of a policy is the one that it was trained in."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Writes the table of observations, which only the declaration knows, into the docstring."""
@@ -113,6 +115,15 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         except BaseException:
             self.close()
             raise
+
+    heuristic: ClassVar[str | None] = None
+    """The tensor that says what the compiler's own heuristic would do, where there is one."""
+
+    @property
+    @abstractmethod
+    def judged(self) -> tuple[str, str] | None:
+        """The metric that an episode is judged by, and the one that tells what the compiler's own heuristic comes to in it. Where both are
+        measured, ``info["ratio"]`` is the one to the other, below 1 where the policy does better. None where nothing is measured."""
 
     @abstractmethod
     def reward(self, before: Metrics, after: Metrics) -> float:
@@ -231,6 +242,14 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         """What was measured last; empty before the end of an episode that is not dense."""
         return self._metrics
 
+    @property
+    def ratio(self) -> float | None:
+        """What was measured last to what the compiler's own heuristic comes to: below 1 is better. None where they were not measured."""
+        if self.judged is None or not set(self.judged) <= set(self._metrics):
+            return None
+        own, heuristic = (self._metrics[name] for name in self.judged)
+        return float(own / max(heuristic, 1))
+
     def render(self) -> str | None:  # type: ignore[override]
         """One line: the program, the steps taken, the return so far, and what was measured last."""
         if self.render_mode is None:
@@ -309,7 +328,9 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             self._episode = None
 
     def _info(self) -> Info:
-        return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics}
+        return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics} | (
+            {} if self.ratio is None else {"ratio": self.ratio}
+        )
 
 
 def _check_barred(barred: Sequence[int], actions: int) -> None:

@@ -149,6 +149,7 @@ class PosetRLEnv(CompilerEnv):
     """
 
     task = "posetrl"
+    parameters = ("actions", "start", "max_steps", "unique", "observation")
 
     def __init__(
         self,
@@ -181,6 +182,11 @@ class PosetRLEnv(CompilerEnv):
     def actions(self) -> list[str]:
         """The pipeline text of every action."""
         return list(self.task_spec.parameters["actions"])
+
+    @property
+    def judged(self) -> tuple[str, str]:
+        """Phase ordering is judged by size, whatever it is rewarded for."""
+        return "size", "size_oz"
 
     def reward(self, before: Metrics, after: Metrics) -> float:
         """See Rewards."""

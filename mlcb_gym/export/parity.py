@@ -14,7 +14,7 @@ import torch
 from mlcb_gym import _native
 from mlcb_gym.agents.network import MASK, LogitsNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import OUTPUT
@@ -48,7 +48,8 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike) -> Pari
         PolicyError: two of them decide differently.
     """
     network, policy = load_network(checkpoint), OnnxPolicy(folder)
-    with closing(PosetRLEnv(programs=programs, reward="instructions", **policy.env_arguments)) as env:
+    arguments = {"reward": "none", **policy.env_arguments}
+    with closing(env_class(policy.task)(programs=programs, **arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)
     parity = compare(network, policy, observations)
     with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
@@ -71,10 +72,14 @@ class OnnxPolicy:
         self.inputs = [i.name for i in self.session.get_inputs()]
 
     @property
+    def task(self) -> str:
+        """What it decides."""
+        return str(self.manifest["task"])
+
+    @property
     def env_arguments(self) -> dict[str, Any]:
         """What an environment must be made with for this policy."""
-        names = ("actions", "start", "max_steps", "unique", "observation")
-        return {name: self.manifest["parameters"][name] for name in names}
+        return {name: self.manifest["parameters"][name] for name in env_class(self.task).parameters}
 
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``; masks are not applied."""

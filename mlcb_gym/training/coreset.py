@@ -17,7 +17,7 @@ Actions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Matrix:
-    """``ratios[p, s]``: final size to that of -Oz of program p after sequence s. Of an episode that failed see ``Trace.scored``."""
+    """``ratios[p, s]``: the ratio of program p after sequence s. Of an episode that failed see ``Trace.scored``."""
 
     programs: tuple[str, ...]
     sequences: tuple[Actions, ...]

@@ -7,6 +7,7 @@ Nothing has to be explored: the expected log size under the policy is a differen
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,24 @@ def distill(
     recipe: Recipe,
 ) -> dict[str, Tensor]:
     """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
+    return fit(
+        lambda module, rows: _loss(module, outcomes, rows, recipe),
+        outcomes.observations,
+        observation_space=observation_space,
+        action_space=action_space,
+        recipe=recipe,
+    )
+
+
+def fit(
+    loss: Callable[[MaskedPolicyGradient, Tensor], Tensor],
+    observations: Mapping[str, Tensor],
+    *,
+    observation_space: spaces.Dict,
+    action_space: "spaces.Discrete[np.int64]",
+    recipe: Recipe,
+) -> dict[str, Tensor]:
+    """The state of a new RLModule that minimises ``loss``, which gets the module and the rows of ``observations`` that a batch is of."""
     torch.manual_seed(recipe.seed)
     module = MaskedPolicyGradient(
         observation_space=observation_space,
@@ -73,8 +92,8 @@ def distill(
         model_config={"network": asdict(recipe.network)},
         inference_only=False,
     )
-    module.network.features.standardise(outcomes.observations)
-    _minimise(module, lambda rows: _loss(module, outcomes, rows, recipe), len(outcomes.gains), recipe.distillation)
+    module.network.features.standardise(observations)
+    _minimise(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 

@@ -34,7 +34,7 @@ class Environment:
 class Shaping:
     """From what the compiler measures to what is learnt.
 
-    ``final``: nothing during the episode, and at its end ``scale * -log(size / size_oz)``, cut at ``scale * limit``. A potential-based
+    ``final``: nothing during the episode, and at its end ``scale * -log(ratio)``, cut at ``scale * limit``. A potential-based
     shaping (Ng et al., 1999) of the environment's own reward: the optimum is the same. But the value to be predicted is about the same in
     every state, where the sum of the steps' rewards also holds how far the module still is from -Oz, tens of times what is at stake.
 
@@ -56,8 +56,8 @@ class Shaping:
         failed = infos.get("_error", np.zeros_like(terminated))
         gains = np.where(terminated & failed, -self.limit, 0.0)
         done = terminated & ~failed
-        if done.any():  # before, an environment that is not dense has no sizes
-            gains[done] = np.clip(-np.log(infos["size"][done] / infos["size_oz"][done]), -self.limit, self.limit)
+        if done.any():  # before, an environment that is not dense has no ratios
+            gains[done] = np.clip(-np.log(infos["ratio"][done]), -self.limit, self.limit)
         return self.scale * gains
 
 
@@ -92,11 +92,11 @@ class TrainingEnv(VectorWrapper):
         failed = infos.get("_error", np.zeros(self.num_envs, bool))
         self.errors += int(failed.sum())
         for i in np.flatnonzero(terminated & ~failed):
-            self._ratios.append(float(infos["size"][i] / infos["size_oz"][i]))
+            self._ratios.append(float(infos["ratio"][i]))
         return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
 
     def take_ratios(self) -> list[float]:
-        """The ratios to -Oz of the episodes that ended since the last call."""
+        """The ratios to the compiler's own heuristic of the episodes that ended since the last call."""
         ratios, self._ratios = self._ratios, []
         return ratios
 

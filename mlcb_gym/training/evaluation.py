@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A policy of phase ordering against everything that does not learn, on the same programs."""
+"""A policy against everything that does not learn, on the same programs; and phase ordering's."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +37,7 @@ class Evaluation:
 
     Args:
         projects: that of each program.
+        metrics: what ``size`` and ``text`` are of: the metric, and that of -Oz.
         size: bytes of all allocated sections that are not BSS, to those of -Oz.
         text: bytes of the executable ones, likewise.
         seconds: what LLVM worked, on passes and observations but not on code, for all episodes together where the best of several is taken;
@@ -47,10 +48,16 @@ class Evaluation:
     policy: str
     programs: list[str]
     projects: list[str]
+    metrics: Mapping[str, tuple[str, str]] = field(default_factory=lambda: {"size": ("size", "size_oz"), "text": ("text", "text_oz")})
     size: dict[str, list[float]] = field(default_factory=dict)
     text: dict[str, list[float]] = field(default_factory=dict)
     seconds: dict[str, list[float | None]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Those of ``PAIRS`` that were evaluated."""
+        return [pair for pair in PAIRS if set(pair) <= set(self.size)]
 
     @property
     def title(self) -> str:
@@ -66,8 +73,7 @@ class Evaluation:
         by_program = list(zip(*tried, strict=True))
         traces = [min(traces, key=lambda t: t.scored) for traces in by_program]
         self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
-        self.size[method] = [t.scored for t in traces]
-        self.text[method] = [_text_ratio(t) for t in traces]
+        self.size[method], self.text[method] = ([t.scored_in(*self.metrics[name]) for t in traces] for name in ("size", "text"))
         self.seconds[method] = [_sum([t.seconds for t in traces]) for traces in by_program]
 
     def add_oz(self, traces: Sequence[Trace]) -> None:
@@ -95,13 +101,13 @@ class Evaluation:
             wins = (sum(r < 1 for r in ratios), sum(r > 1 for r in ratios))
             table.add_row(method, *_cells(self.estimates(method)), _milliseconds(self.seconds[method]), *map(str, wins))
         table.add_section()
-        for method, other in PAIRS:
+        for method, other in self.pairs:
             table.add_row(f"{method} / {other}", *_cells(self.estimates(method, other)))
         return table
 
     def to_json(self) -> dict[str, Any]:
         """Everything, and what the table shows of it: in ``summary`` the methods, in ``paired`` two with one another."""
-        paired = {f"{method} / {other}": _plain(self.estimates(method, other)) for method, other in PAIRS}
+        paired = {f"{method} / {other}": _plain(self.estimates(method, other)) for method, other in self.pairs}
         return {"summary": {method: _plain(self.estimates(method)) for method in self.size}, "paired": paired, **asdict(self)}
 
     def write(self, folder: Path) -> None:
@@ -148,7 +154,7 @@ def evaluate_policy(
         evaluation.add(POLICY, bench.run(lambda program: episode(program, policy.choose), POLICY))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         _add_fixed(evaluation, _Bench(session, chosen, actions=_texts(baselines), max_steps=1), baselines, counts)
-        tried = [bench.run(partial(_random, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
+        tried = [bench.run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
     return evaluation
@@ -177,13 +183,9 @@ def _texts(baselines: Baselines) -> list[str]:
     return list(dict.fromkeys(["default<Oz>", *_fixed(baselines).values(), *baselines.coreset, "stop"]))
 
 
-def _random(program: Program, seed: tuple[int, int]) -> Script[Trace]:
+def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
     """An episode that depends on the program and the seed alone."""
     return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
-
-
-def _text_ratio(trace: Trace) -> float:
-    return trace.text / trace.text_oz if trace.error is None and trace.text and trace.text_oz else trace.scored
 
 
 def _sum(seconds: Sequence[float | None]) -> float | None:
@@ -223,7 +225,7 @@ def plot(evaluation: Evaluation, path: Path) -> None:
         label = f"{method}: {size}" + (f", time {time}" if time else "")
         axes.plot(sorted(ratios), label=label, color=colour(i), linewidth=2.5 if emphasised else 1, zorder=3 if emphasised else 2)
     axes.axhline(1.0, color="black", linewidth=0.8)
-    pairs = [(pair, _cells(evaluation.estimates(*pair))) for pair in PAIRS]
+    pairs = [(pair, _cells(evaluation.estimates(*pair))) for pair in evaluation.pairs]
     said = [f"{method} / {other}: {size}, by project {by_project}" for (method, other), (size, _, by_project, *_) in pairs]
     axes.set(title=", ".join([evaluation.title, *said]), xlabel="programs, sorted for each method", ylabel="size / size of -Oz", ylim=(0.6, 1.2))
     axes.legend(fontsize="small")

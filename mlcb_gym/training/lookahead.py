@@ -96,7 +96,8 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
 def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
     """Forks the compiler once for every allowed action; some of the clones work at once. Returns those whose episode goes on, to be closed;
     ``made`` closes what nobody else does."""
-    ratio = env.measured["size"] / env.measured["size_oz"]
+    ratio = env.ratio
+    assert ratio is not None, "a look-ahead needs an environment that measures after every step"
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
     allowed = np.flatnonzero(env.observation["action_mask"])
@@ -107,7 +108,7 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
         for action, clone in working.items():
             *_, terminated, truncated, info = clone.receive()
             if "error" not in info:
-                outcomes[action] = info["size"] / info["size_oz"]
+                outcomes[action] = info["ratio"]
             if terminated or truncated:
                 clone.close()
             else:

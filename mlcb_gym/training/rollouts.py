@@ -5,7 +5,6 @@ A script is a generator. It yields a ``Reset`` or an action, is sent back what t
 likes; so a search reads as if it had a compiler of its own, while all compilers work at once.
 """
 
-import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from selectors import EVENT_READ, PollSelector
@@ -13,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from mlcb_gym.errors import MlcbError
+from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.training.traces import Trace
 
 Observation = dict[str, np.ndarray]
@@ -64,23 +63,26 @@ def name_of(program: Any) -> str:
 
 
 def episode(program: Any, choose: Choose) -> Script[Trace]:
-    """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed."""
+    """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed. Where there is nothing to decide, the
+    compiler's own heuristic has its way: the ratio is 1."""
     name = name_of(program)
     try:
         answer = yield Reset(program)
+    except NoDecisions:
+        return Trace(name, (), (1.0,))
     except MlcbError as error:
-        return Trace(name, (), (), math.nan, str(error))
+        return Trace(name, (), (), str(error))
     actions: list[int] = []
     answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
         answer = yield action
         actions.append(action)
         answers.append(answer)
-    sizes = tuple(float(a.info["size"]) for a in answers if "size" in a.info)
+    ratios = tuple(a.info["ratio"] for a in answers if "ratio" in a.info)
     last = answer.info
-    oz = float(last.get("size_oz", math.nan))
+    measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
     seconds = sum(a.info["llvm_seconds"] for a in answers) if "llvm_seconds" in last and "error" not in last else None
-    return Trace(name, tuple(actions), sizes, oz, last.get("error"), last.get("text"), last.get("text_oz"), seconds)
+    return Trace(name, tuple(actions), ratios, last.get("error"), measured, seconds)
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:

@@ -9,16 +9,19 @@ from typing import Any
 
 from mlcb_gym.training.dqn import Dqn
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.ppo import Ppo
+from mlcb_gym.training.ppo import Mlgo, Ppo
 from mlcb_gym.training.recipe import Recipe
 
-RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn)}
+RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo)}
 """The recipes by the name of their algorithm."""
+
+DEFAULT_RECIPES = {"inliner": "mlgo"}
+"""By task; where there is none, PPO."""
 
 
 @dataclass
 class Progress:
-    """How far a run is. Ratios are geomeans of size to that of -Oz."""
+    """How far a run is. Ratios are geomeans of those to the compiler's own heuristic."""
 
     iteration: int = 0
     steps: int = 0

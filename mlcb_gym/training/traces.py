@@ -2,10 +2,11 @@
 """Episodes in short."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 FAILED_RATIO = 2.0
-"""The size to that of -Oz that a failed episode counts with if not even its first state was measured, as without ``dense``.
+"""The ratio that a failed episode counts with if not even its first state was measured, as without ``dense``.
 
 A convention, not a measurement: what fails must cost more than what merely does not help.
 """
@@ -16,28 +17,33 @@ class Trace:
     """An episode in short.
 
     Args:
-        sizes: the size before the first action and after each; the last one alone where only the end was measured.
-        text: the final bytes of code, where they were measured; ``text_oz`` those of -Oz.
+        ratios: to the compiler's own heuristic, in what the environment judges by: before the first action and after each; the last one alone
+            where only the end was measured.
+        measured: what was measured last.
         seconds: what the compiler worked, where that was measured at every step.
     """
 
     program: str
     actions: tuple[int, ...]
-    sizes: tuple[float, ...]
-    size_oz: float
+    ratios: tuple[float, ...]
     error: str | None = None
-    text: float | None = None
-    text_oz: float | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
 
     @property
     def ratio(self) -> float:
-        """Final size to that of -Oz; infinite where the compiler failed."""
-        return math.inf if self.error else self.sizes[-1] / self.size_oz
+        """The last of ``ratios``; infinite where the compiler failed."""
+        return math.inf if self.error else self.ratios[-1]
 
     @property
     def scored(self) -> float:
         """``ratio``, but finite: a failed episode counts as large as the program was at its start, or ``FAILED_RATIO``."""
         if self.error is None:
             return self.ratio
-        return self.sizes[0] / self.size_oz if self.sizes else FAILED_RATIO
+        return self.ratios[0] if self.ratios else FAILED_RATIO
+
+    def scored_in(self, own: str, heuristic: str) -> float:
+        """The ratio of another pair of metrics; ``scored`` where they were not measured."""
+        if self.error is None and self.measured.get(own) and self.measured.get(heuristic):
+            return self.measured[own] / self.measured[heuristic]
+        return self.scored

@@ -56,7 +56,7 @@ def train(
     weights: Mapping[str, torch.Tensor] | None = None,
     console: Console | None = None,
 ) -> Path:
-    """Trains a policy and returns its best checkpoint: the one with the lowest geomean of size to -Oz over ``validation``.
+    """Trains a policy and returns its best checkpoint: the one with the lowest geomean of ratios over ``validation``.
 
     Args:
         environment: what to learn; its ``programs`` are the training programs.
@@ -223,14 +223,14 @@ class _Loop:
     def _status(self, scalars: Mapping[str, float]) -> str:
         progress = self.progress
         return (
-            f"size/Oz train {scalars['train/ratio']:.4f} validation {progress.curve[-1]['ratio']:.4f} best {progress.best_ratio:.4f} "
+            f"ratio: train {scalars['train/ratio']:.4f} validation {progress.curve[-1]['ratio']:.4f} best {progress.best_ratio:.4f} "
             f"{scalars['train/steps_per_second']:.0f} steps/s"
         )
 
 
 def _scored(trace: Trace) -> float:
     """The ratio of an episode; unoptimised where the compiler failed. A program that cannot be begun is an error, not one fewer."""
-    if not trace.sizes:
+    if not trace.ratios:
         raise ProgramError(f"{trace.program}: {trace.error}")
     return trace.scored
 

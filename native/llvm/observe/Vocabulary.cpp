@@ -71,6 +71,7 @@ unsigned dimensionOf(const json::Object &Root) {
 }
 
 Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
+Unexpected mismatch(const Twine &Why) { return fail(ErrorKind::SpecMismatch, Why.str()); }
 
 Expected<void> readSeed(const json::Object &Entries, StringRef Key, double Weight, MutableArrayRef<float> Seed) {
   const json::Array *Vector = Entries.getArray(Key);
@@ -124,6 +125,14 @@ Expected<Vocabulary> Vocabulary::read(StringRef Path) {
   if (auto Read = readSeeds(*Object, Dimension, V.Seeds); !Read)
     return Fail(Read.error().Message);
   return V;
+}
+
+Expected<void> Vocabulary::expect(int64_t Expected, StringRef Bound) const {
+  if (Expected != Dimension)
+    return mismatch("dimension: " + Twine(Expected) + ", the compiler's vocabulary has " + Twine(Dimension));
+  if (!Bound.empty() && Bound != Digest)
+    return mismatch("vocabulary: expected " + Bound + ", the compiler has " + Digest);
+  return {};
 }
 
 Expected<const Vocabulary *> Vocabulary::shared() {

@@ -24,6 +24,9 @@ public:
   /// The vocabulary of this process, read at the first call: $MLCB_VOCABULARY, else -mlcb-vocabulary, else the one that ships.
   static Expected<const Vocabulary *> shared();
 
+  /// Whether it is the one that a task is bound with; a SpecMismatch if not. An empty digest is any.
+  Expected<void> expect(int64_t Dimension, llvm::StringRef Digest) const;
+
   unsigned dimension() const { return Dimension; }
 
   /// hexDigest() of the file.

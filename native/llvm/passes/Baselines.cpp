@@ -12,28 +12,27 @@ using namespace llvm;
 
 namespace mlcb {
 
-Baselines BaselineMeter::sizes(const Module &M) {
-  measure::Key Known = key("sizes");
+Baseline BaselineMeter::after(StringRef Pipeline, const Module &M) {
+  measure::Key Known = key("sizes", Pipeline);
   if (Cache)
-    if (auto Found = Cache->find<Baselines>(Known))
+    if (auto Found = Cache->find<Baseline>(Known))
       return *Found;
   Activity Now("the measurement of the baselines");
-  std::unique_ptr<Module> Oz = after("default<Oz>", M);
-  measure::Size SizeOz = Target.size(*Oz);
-  Baselines Result{Target.size(*after("always-inline", M)).Allocated, SizeOz.Allocated, SizeOz.Text,
-                   Oz->getInstructionCount()};
+  std::unique_ptr<Module> Done = clone(Pipeline, M);
+  measure::Size Size = Target.size(*Done);
+  Baseline Result{Size.Allocated, Size.Text, Done->getInstructionCount()};
   if (Cache)
     Cache->insert(Known, Result);
   return Result;
 }
 
-Expected<double> BaselineMeter::throughputOz(const Module &M) {
-  measure::Key Known = key("throughput");
+Expected<double> BaselineMeter::throughputAfter(StringRef Pipeline, const Module &M) {
+  measure::Key Known = key("throughput", Pipeline);
   if (Cache)
     if (auto Found = Cache->find<double>(Known))
       return *Found;
   Activity Now("the measurement of the baselines");
-  llvm::Expected<double> Cycles = Target.throughput(*after("default<Oz>", M));
+  llvm::Expected<double> Cycles = Target.throughput(*clone(Pipeline, M));
   if (!Cycles)
     return fail(ErrorKind::InvalidArgument, toString(Cycles.takeError()));
   if (Cache)
@@ -41,14 +40,14 @@ Expected<double> BaselineMeter::throughputOz(const Module &M) {
   return *Cycles;
 }
 
-measure::Key BaselineMeter::key(StringRef What) const {
+measure::Key BaselineMeter::key(StringRef What, StringRef Pipeline) const {
   TargetMachine &Machine = Target.targetMachine();
   std::string Text =
-      join_items('\n', "baselines", What, Program, Machine.getTargetTriple().str(), Machine.getTargetCPU());
+      join_items('\n', "baselines", What, Pipeline, Program, Machine.getTargetTriple().str(), Machine.getTargetCPU());
   return measure::hashBytes(arrayRefFromStringRef(Text));
 }
 
-std::unique_ptr<Module> BaselineMeter::after(StringRef Pipeline, const Module &M) {
+std::unique_ptr<Module> BaselineMeter::clone(StringRef Pipeline, const Module &M) {
   std::unique_ptr<Module> Clone = CloneModule(M);
   Runner.run(Pipeline, *Clone);
   return Clone;

@@ -6,6 +6,9 @@
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Signals.h"
+
+#include <map>
 
 using namespace llvm;
 
@@ -19,14 +22,54 @@ bool hasRunners() { return !Runners.empty(); }
 
 namespace {
 
-/// The runner for a task, among those of the command line; null where every policy is for another task.
-Expected<std::unique_ptr<ModelRunner>> openRunnerFor(StringRef Task) {
+/// Those that were opened for a task and are for another one: a learner can be connected to only once.
+thread_local std::map<std::string, std::unique_ptr<ModelRunner>> Unclaimed;
+
+Expected<std::unique_ptr<ModelRunner>> open(const std::string &Uri) {
+  if (auto Known = Unclaimed.extract(Uri))
+    return std::move(Known.mapped());
+  return openRunner(Uri);
+}
+
+Expected<void> bind(ModelRunner &Runner, StringRef Task) {
+  Expected<BoundSpec> Spec = bindTask(*findTask(std::string_view(Task)), Runner.parameters());
+  return Spec ? Runner.bind(std::move(*Spec)) : Unexpected(Spec.error());
+}
+
+} // namespace
+
+Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
   for (const std::string &Uri : Runners) {
-    Expected<std::unique_ptr<ModelRunner>> Runner = openRunner(Uri);
-    if (!Runner || (*Runner)->task().empty() || (*Runner)->task() == std::string_view(Task))
+    Expected<std::unique_ptr<ModelRunner>> Runner = open(Uri);
+    if (!Runner)
       return Runner;
+    std::string_view Asked = (*Runner)->task();
+    if (!Asked.empty() && Asked != std::string_view(Task.name())) {
+      Unclaimed[Uri] = std::move(*Runner);
+      continue;
+    }
+    if ((*Runner)->decides())
+      if (auto Bound = bind(**Runner, Task.name()); !Bound)
+        return Unexpected(Bound.error());
+    return Runner;
   }
   return nullptr;
+}
+
+Error noRunnerFor(const TaskRegistration &Task) {
+  std::string Others;
+  for (const auto &[Uri, Runner] : Unclaimed)
+    Others += (Others.empty() ? "" : ", ") + Uri + " is for " + std::string(Runner->task());
+  return {ErrorKind::InvalidArgument,
+          Task.name().str() + " has no policy: " + (Others.empty() ? "expected -mlcb-runner=onnx:FOLDER" : Others)};
+}
+
+bool isGuarded() { return Guarded; }
+
+Expected<void> mayBeGuarded(const ModelRunner &Runner) {
+  if (Runner.isRemote())
+    return fail(ErrorKind::InvalidArgument, "-mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice");
+  return {};
 }
 
 Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
@@ -36,30 +79,23 @@ Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
   return std::move(*Target);
 }
 
-/// Binds the task as the policy asks.
-Expected<std::unique_ptr<TaskPass>> prepare(const TaskRegistration &Task, ModelRunner &Runner, measure::Measurer &Target) {
-  Expected<BoundSpec> Spec = bindTask(*findTask(std::string_view(Task.name())), Runner.parameters());
-  if (!Spec)
-    return Unexpected(Spec.error());
-  if (auto Bound = Runner.bind(std::move(*Spec)); !Bound)
-    return Unexpected(Bound.error());
-  return Task.prepare(Runner.spec(), Target);
+void refuse(Module &M, const Error &Why) {
+  sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
+  M.getContext().emitError("mlcb: " + Why.Message);
 }
 
-} // namespace
-
 Expected<Decider> decide(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Runner = openRunnerFor(Task.name());
+  Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (!Runner)
     return Unexpected(Runner.error());
   if (!*Runner || !(*Runner)->decides())
     return *Runner ? Decider::Heuristic : Decider::Nobody;
-  if (Guarded && (*Runner)->isRemote())
-    return fail(ErrorKind::InvalidArgument, "-mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice");
+  if (auto Allowed = Guarded ? mayBeGuarded(**Runner) : Expected<void>(); !Allowed)
+    return Unexpected(Allowed.error());
   auto Target = measurerFor(M);
   if (!Target)
     return Unexpected(Target.error());
-  auto Pass = prepare(Task, **Runner, **Target);
+  auto Pass = Task.prepare((*Runner)->spec(), **Target);
   if (!Pass)
     return Unexpected(Pass.error());
 

@@ -9,6 +9,25 @@ namespace mlcb {
 /// Whether -mlcb-runner names any runner.
 bool hasRunners();
 
+/// The runner for a task, among those of the command line, bound as its policy asks; null where every policy is for another task. One
+/// that does not decide is not bound.
+Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
+
+/// Why there is none: what the policies of the command line are for.
+Error noRunnerFor(const TaskRegistration &Task);
+
+/// Whether -mlcb-guard is given.
+bool isGuarded();
+
+/// The guard asks twice: an error where the runner cannot be.
+Expected<void> mayBeGuarded(const ModelRunner &Runner);
+
+/// What measures a module for its own target.
+Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M);
+
+/// Ends the compilation: one line, exit code 1, and no output file.
+void refuse(llvm::Module &M, const Error &Why);
+
 /// Who decides on a module, of those that the command line names.
 enum class Decider {
   Nobody,    // every policy is for another task

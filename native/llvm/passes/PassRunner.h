@@ -25,6 +25,9 @@ public:
   /// pipeline away), so a pass manager is used up by it.
   llvm::PreservedAnalyses run(llvm::ModulePassManager Passes, const Stage &S, llvm::Module &M);
 
+  /// For analyses that a task adds.
+  llvm::ModuleAnalysisManager &modules() { return Modules; }
+
   /// Parses and runs a pipeline that is known to be right.
   void run(llvm::StringRef Pipeline, llvm::Module &M);
 

@@ -2,24 +2,17 @@
 #include "llvm/passes/PolicyPass.h"
 
 #include "llvm/measure/Targets.h"
-#include "llvm/passes/DefaultPipeline.h"
 #include "llvm/passes/Deployment.h"
 #include "llvm/passes/PassRunner.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/Support/Signals.h"
+#include "llvm/Passes/PassBuilder.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
 namespace {
-
-/// One line, exit code 1, and no output file: opt ends inside emitError and would leave an empty one.
-void refuse(Module &M, const Error &Why) {
-  sys::RunInterruptHandlers();
-  M.getContext().emitError("mlcb: " + Why.Message);
-}
 
 Expected<void> runPipeline(StringRef Text, Module &M) {
   auto Target = measure::createTargetMachine(M.getTargetTriple(), "");
@@ -49,45 +42,12 @@ private:
     if (Who == Decider::Heuristic)
       return runPipeline(Task.heuristic(), M);
     if (Who == Decider::Nobody)
-      return fail(ErrorKind::InvalidArgument, Task.name().str() + " has no policy: expected -mlcb-runner=onnx:FOLDER");
+      return Unexpected(noRunnerFor(Task));
     return {};
   }
 
   const TaskRegistration &Task;
 };
-
-/// A policy for the order of passes in the place of the pipeline that it stands at the start of.
-class PipelinePass : public PassInfoMixin<PipelinePass> {
-public:
-  /// Skip is set where no optional pass may run afterwards.
-  PipelinePass(const TaskRegistration &Task, std::string Pipeline, std::shared_ptr<bool> Skip)
-      : Task(Task), Pipeline(std::move(Pipeline)), Skip(std::move(Skip)) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<Decider> Who = decide(Task, Pipeline, M);
-    *Skip = !Who || *Who == Decider::Policy;
-    if (!Who)
-      refuse(M, Who.error());
-    return PreservedAnalyses::none();
-  }
-
-private:
-  const TaskRegistration &Task;
-  std::string Pipeline;
-  std::shared_ptr<bool> Skip;
-};
-
-void replacePipeline(PassBuilder &Builder, const TaskRegistration &Task) {
-  auto Skip = std::make_shared<bool>(false);
-  if (auto *Callbacks = Builder.getPassInstrumentationCallbacks())
-    Callbacks->registerShouldRunOptionalPassCallback([Skip](StringRef, Any) { return !*Skip; });
-  Builder.registerPipelineStartEPCallback([&Task, Skip](ModulePassManager &Passes, OptimizationLevel Level) {
-    if (Level != OptimizationLevel::O0)
-      Passes.addPass(PipelinePass(Task, defaultPipeline(Level.getSpeedupLevel(), Level.getSizeLevel()), Skip));
-  });
-}
 
 bool addByName(StringRef Name, ModulePassManager &Passes) {
   const TaskRegistration *Task = TaskRegistration::find(Name);
@@ -103,8 +63,8 @@ void registerPolicyPasses(PassBuilder &Builder) {
       [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
         return addByName(Name, Passes);
       });
-  if (const TaskRegistration *Order = TaskRegistration::find("posetrl"); Order && hasRunners())
-    replacePipeline(Builder, *Order);
+  if (hasRunners())
+    TaskRegistration::deployAll(Builder);
 }
 
 } // namespace mlcb

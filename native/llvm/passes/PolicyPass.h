@@ -8,9 +8,8 @@ class PassBuilder;
 
 namespace mlcb {
 
-/// Registers every task as a module pass of its name. In clang (and opt's default pipelines) a policy that orders passes takes the
-/// pipeline's place: it runs at the start, and no optional pass after it does, unless the guard prefers the pipeline. Without
-/// -mlcb-runner no pass is added anywhere.
+/// Registers every task as a module pass of its name, and lets policies take part in the compiler's own pipelines as each task does
+/// (DeployTask). Without -mlcb-runner nothing is added anywhere.
 void registerPolicyPasses(llvm::PassBuilder &Builder);
 
 } // namespace mlcb

@@ -2,9 +2,12 @@
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/passes/ActionSpace.h"
 #include "llvm/passes/Activity.h"
+#include "llvm/passes/Metrics.h"
 #include "llvm/passes/PosetRLObservation.h"
 #include "llvm/passes/PosetRLParameters.h"
+#include "llvm/passes/ReplacePipeline.h"
 #include "llvm/passes/TaskPass.h"
+#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -50,6 +53,7 @@ private:
   Expected<void> apply(size_t Index);
   void describe();
   Expected<void> measure();
+  void endTurn() { Policy.metric<double>(posetrl::Metric::llvm_seconds) = Work.seconds(); }
   Expected<EndReason> finish(EndReason Why);
 
   PosetRL &Task;
@@ -60,6 +64,7 @@ private:
   ActionMask Mask;
   std::vector<int64_t> Taken;
   bool Measured = false; // the module as it is now
+  WorkClock Work;
 };
 
 Expected<EndReason> Episode::run() {
@@ -84,16 +89,16 @@ Expected<size_t> Episode::ask() {
   if (!Policy.measuresEndAlone())
     if (auto Done = measure(); !Done)
       return Unexpected(Done.error());
-  Observation.endTurn();
+  endTurn();
   auto Choice = Policy.evaluate<size_t>();
-  Observation.beginTurn();
+  Work.restart();
   return Choice;
 }
 
 Expected<EndReason> Episode::finish(EndReason Why) {
   if (auto Done = measure(); !Done)
     return Unexpected(Done.error());
-  Observation.endTurn();
+  endTurn();
   return Policy.end(Why).map([Why] { return Why; });
 }
 
@@ -161,7 +166,7 @@ Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRe
   return Episode(*this, M, Policy, Request).run();
 }
 
-const TaskRegistration Registration("posetrl", "default<Oz>", &PosetRL::prepare);
+const TaskRegistration Registration("posetrl", "default<Oz>", &PosetRL::prepare, &replacePipeline);
 
 } // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/PosetRLObservation.h"
 
-#include "llvm/passes/Activity.h"
+#include "llvm/passes/Metrics.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/Hashing.h"
@@ -15,16 +15,16 @@ using Feature = posetrl::orderer;
 using posetrl::Metric;
 
 Expected<void> PosetRLObservation::baselines(const Module &Loaded, BaselineMeter Meter) {
-  if (Policy.wants(Metric::size_unoptimized) || Policy.wants(Metric::size_oz) || Policy.wants(Metric::text_oz) ||
-      Policy.wants(Metric::ir_instructions_oz)) {
-    Baselines B = Meter.sizes(Loaded);
-    Policy.metric<int64_t>(Metric::size_unoptimized) = B.SizeUnoptimized;
-    Policy.metric<int64_t>(Metric::size_oz) = B.SizeOz;
-    Policy.metric<int64_t>(Metric::text_oz) = B.TextOz;
-    Policy.metric<int64_t>(Metric::ir_instructions_oz) = B.InstructionsOz;
+  if (Policy.wants(Metric::size_unoptimized)) // without always-inline a program is not all there
+    Policy.metric<int64_t>(Metric::size_unoptimized) = Meter.after("always-inline", Loaded).Size;
+  if (Policy.wants(Metric::size_oz) || Policy.wants(Metric::text_oz) || Policy.wants(Metric::ir_instructions_oz)) {
+    Baseline Oz = Meter.after("default<Oz>", Loaded);
+    Policy.metric<int64_t>(Metric::size_oz) = Oz.Size;
+    Policy.metric<int64_t>(Metric::text_oz) = Oz.Text;
+    Policy.metric<int64_t>(Metric::ir_instructions_oz) = Oz.Instructions;
   }
   if (Policy.wants(Metric::throughput_oz)) {
-    Expected<double> Cycles = Meter.throughputOz(Loaded);
+    Expected<double> Cycles = Meter.throughputAfter("default<Oz>", Loaded);
     if (!Cycles)
       return Unexpected(Cycles.error());
     Policy.metric<double>(Metric::throughput_oz) = *Cycles;
@@ -52,27 +52,7 @@ void PosetRLObservation::history(ArrayRef<int64_t> Taken, int64_t MaxSteps) {
 
 void PosetRLObservation::mask(const ActionMask &Mask) { Mask.write(Policy.tensor<int8_t>(Feature::action_mask)); }
 
-Expected<void> PosetRLObservation::metrics(const Module &M) {
-  Activity Now("a measurement");
-  if (Policy.wants(Metric::size) || Policy.wants(Metric::text)) {
-    measure::Size Size = Target.size(M);
-    Policy.metric<int64_t>(Metric::size) = Size.Allocated;
-    Policy.metric<int64_t>(Metric::text) = Size.Text;
-  }
-  if (Policy.wants(Metric::ir_instructions))
-    Policy.metric<int64_t>(Metric::ir_instructions) = M.getInstructionCount();
-  if (Policy.wants(Metric::throughput)) {
-    llvm::Expected<double> Cycles = Target.throughput(M);
-    if (!Cycles)
-      return fail(ErrorKind::InvalidArgument, toString(Cycles.takeError()));
-    Policy.metric<double>(Metric::throughput) = *Cycles;
-  }
-  return {};
-}
-
-void PosetRLObservation::endTurn() {
-  Policy.metric<double>(Metric::llvm_seconds) = std::chrono::duration<double>(Clock::now() - TurnBegan).count();
-}
+Expected<void> PosetRLObservation::metrics(const Module &M) { return fillMetrics<Metric>(Policy, M, Target); }
 
 uint64_t PosetRLObservation::fingerprint() const {
   auto Hash = [](auto Values) { return hash_combine_range(Values.begin(), Values.end()); };

@@ -8,8 +8,6 @@
 #include "llvm/passes/Baselines.h"
 #include "runner/ModelRunner.h"
 
-#include <chrono>
-
 namespace mlcb {
 
 /// What a policy is told of an episode of PosetRL.
@@ -28,10 +26,6 @@ public:
   void mask(const ActionMask &Mask);
   Expected<void> metrics(const llvm::Module &M);
 
-  /// To be called around every question: what lies between is the policy's time, not the compiler's.
-  void endTurn();
-  void beginTurn() { TurnBegan = Clock::now(); }
-
   /// Differs where what a policy sees of the module differs.
   uint64_t fingerprint() const;
 
@@ -39,9 +33,7 @@ private:
   ModelRunner &Policy;
   const ModuleObserver &Observer;
   measure::Measurer &Target;
-  using Clock = std::chrono::steady_clock;
   int64_t InitialInstructions = -1;
-  Clock::time_point TurnBegan = Clock::now();
 };
 
 } // namespace mlcb

@@ -36,16 +36,6 @@ Expected<std::vector<std::string>> readActions(const json::Object &Root) {
   return Actions;
 }
 
-Expected<void> checkVocabulary(const json::Object &Root, const Vocabulary &Seeds) {
-  int64_t Dimension = Root.getInteger("dimension").value_or(0);
-  if (Dimension != Seeds.dimension())
-    return mismatch("dimension: " + Twine(Dimension) + ", the compiler's vocabulary has " + Twine(Seeds.dimension()));
-  StringRef Digest = Root.getString("vocabulary").value_or("");
-  if (!Digest.empty() && Digest != Seeds.digest())
-    return mismatch("vocabulary: expected " + Digest + ", the compiler has " + Seeds.digest());
-  return {};
-}
-
 } // namespace
 
 Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const Vocabulary &Seeds) {
@@ -56,8 +46,9 @@ Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const
   if (!Root)
     return invalid("parameters: expected an object");
 
-  if (auto Valid = checkVocabulary(*Root, Seeds); !Valid)
-    return Unexpected(Valid.error());
+  int64_t Dimension = Root->getInteger("dimension").value_or(0);
+  if (auto Same = Seeds.expect(Dimension, Root->getString("vocabulary").value_or("")); !Same)
+    return mismatch(Same.error().Message);
   Expected<std::vector<std::string>> Actions = readActions(*Root);
   if (!Actions)
     return Unexpected(Actions.error());

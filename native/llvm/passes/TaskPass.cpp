@@ -9,8 +9,8 @@ TaskPass::~TaskPass() = default;
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
-TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare)
-    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Next(Head) {
+TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy)
+    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Next(Head) {
   Head = this;
 }
 
@@ -19,6 +19,11 @@ const TaskRegistration *TaskRegistration::find(StringRef Name) {
     if (Task->Name == Name)
       return Task;
   return nullptr;
+}
+
+void TaskRegistration::deployAll(PassBuilder &Builder) {
+  for (const TaskRegistration *Task = Head; Task; Task = Task->Next)
+    Task->Deploy(*Task, Builder);
 }
 
 } // namespace mlcb

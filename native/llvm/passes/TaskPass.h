@@ -12,7 +12,8 @@
 
 namespace llvm {
 class Module;
-}
+class PassBuilder;
+} // namespace llvm
 
 namespace mlcb {
 
@@ -41,13 +42,21 @@ public:
 /// The Measurer outlives the TaskPass.
 using PrepareTask = Expected<std::unique_ptr<TaskPass>> (*)(const BoundSpec &Spec, measure::Measurer &Target);
 
+class TaskRegistration;
+
+/// Lets the policies of the command line take part in the compiler's own pipelines.
+using DeployTask = void (*)(const TaskRegistration &Task, llvm::PassBuilder &Builder);
+
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
 class TaskRegistration {
 public:
   /// Heuristic is the pipeline that is the compiler's own answer to the task.
-  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare);
+  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy);
 
   static const TaskRegistration *find(llvm::StringRef Name);
+
+  /// DeployTask of every task.
+  static void deployAll(llvm::PassBuilder &Builder);
 
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
@@ -59,6 +68,7 @@ private:
   static const TaskRegistration *Head;
   llvm::StringRef Name, Heuristic;
   PrepareTask Prepare;
+  DeployTask Deploy;
   const TaskRegistration *Next;
 };
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Inlining: which calls LLVM's own inliner inlines."""
+
+import json
+from functools import partial
+from typing import Any
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.vector import CompilerVectorEnv
+from mlcb_gym.errors import TaskError
+
+METRICS: dict[str, tuple[str, ...]] = {
+    "size": ("text", "size"),
+    "instructions": ("ir_instructions",),
+    "throughput": ("throughput",),
+    "none": (),
+}
+"""What is measured for each reward; the reward is about the first."""
+
+NO_EMBEDDING = "none"
+
+
+def default_of(metric: str) -> str:
+    """The metric that tells what LLVM's own heuristic comes to in another."""
+    return f"{metric}_default"
+
+
+class InlinerEnv(CompilerEnv):
+    """Decide, call site by call site, what LLVM's inliner inlines, so that a program gets small.
+
+    ## Description
+    LLVM's inliner walks the call graph bottom-up and asks at every call whether to inline it. Its own heuristic adds up costs and compares
+    them with a threshold; but what a call costs shows only when everything around it has been optimised. Here a policy answers, after MLGO
+    (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's ``MLInlineAdvisor`` computes what it would tell its own models. What may not be
+    inlined, or must be, is not asked. One step is one call site.
+
+    ## Action Space
+    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``barred``.
+
+    ## Observation Space
+    A ``Dict`` of the tensors declared in ``native/tasks/inliner.def``, the first 38 of which LLVM declares:
+
+    {observations}
+
+    ## Rewards
+    - ``"size"``: (default - final) / default, in bytes of ``.text``, where default is what the same pipeline reaches with LLVM's own heuristic.
+    - ``"instructions"``, ``"throughput"``: the same for IR instructions, without generating code; for llvm-mca cycles, weighted by block
+      frequency and call counts.
+    - ``"none"``: 0, and nothing is measured.
+
+    It is paid at the end. With ``dense`` every step is paid what the module has shrunk since the last question, the first one from the default's
+    size on, so that the return is exactly the same; but the module is measured amid the pipeline, with only some of its functions optimised.
+
+    An illegal action, or one that the compiler does not survive, makes the return -1.
+
+    ## Starting State
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first call that is asked about. A program without any is
+    drawn again; where it was given, ``NoDecisions`` is raised.
+
+    ## Episode End
+    Terminated when the pipeline is through, by an illegal action, or when the compiler crashes or exceeds its limits on what was chosen. Once the
+    module has grown by the factor ``growth``, LLVM asks no more. Truncated when the machine fails (the worker is killed): no reward, and
+    ``info["error"]``.
+
+    ## Arguments
+    | argument | default | meaning |
+    |---|---|---|
+    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
+    | ``pipeline`` | ``"default<Oz>"`` | what the inliner is part of, as ``opt -passes`` reads it; ``"scc-oz-module-inliner"`` is it alone |
+    | ``reward`` | ``"size"`` | see Rewards |
+    | ``embedding`` | ``"none"`` | IR2Vec embeddings of caller and callee: ``"symbolic"`` or ``"flow-aware"`` |
+    | ``growth`` | 2.0 | factor by which the IR may grow |
+    | ``dense`` | False | measure at every question; otherwise at the end alone |
+    | ``barred`` | () | answers that are never allowed |
+    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+
+    >>> import gymnasium, mlcb_gym
+    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    >>> env = gymnasium.make("Inliner-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
+    >>> observation, info = env.reset(seed=1)
+    >>> observation, reward, terminated, truncated, info = env.step(1)
+    >>> info["program"], info["text"], info["text_default"], terminated
+    ('embedded/train/fft', 990, 990, True)
+    >>> env.close()
+
+    ## Version History
+    * v0: first version.
+    """
+
+    task = "inliner"
+    parameters = ("pipeline", "growth", "embedding")
+    heuristic = "inlining_default"
+
+    def __init__(
+        self,
+        *,
+        programs: Any = "embedded/train",
+        pipeline: str = "default<Oz>",
+        reward: str = "size",
+        embedding: str = NO_EMBEDDING,
+        growth: float = 2.0,
+        dense: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if reward not in METRICS:
+            raise TaskError(f"reward={reward!r}: expected one of {', '.join(METRICS)}")
+        self._measure = next(iter(METRICS[reward]), None)
+        metrics = [*METRICS[reward], *map(default_of, METRICS[reward])]
+        parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding} | _vocabulary(embedding)
+        super().__init__(programs=programs, parameters=parameters, metrics=metrics, dense=dense, **kwargs)
+
+    @property
+    def judged(self) -> tuple[str, str] | None:
+        """What the reward is about."""
+        return (self._measure, default_of(self._measure)) if self._measure else None
+
+    def reward(self, before: Metrics, after: Metrics) -> float:
+        """See Rewards."""
+        if self._measure is None:
+            return 0.0
+        return (before[self._measure] - after[self._measure]) / max(after[default_of(self._measure)], 1.0)
+
+    def measured_at_start(self, final: Metrics) -> Metrics:
+        """What LLVM's own heuristic makes of the program: that is what an episode is compared with."""
+        return {self._measure: final[default_of(self._measure)]} if self._measure else {}
+
+    def _earned(self, before: Metrics, ended: bool) -> float:
+        if self._dense and self._steps == 1:
+            before = self.measured_at_start(self._metrics)
+        return super()._earned(before, ended)
+
+
+def _vocabulary(embedding: str) -> dict[str, Any]:
+    """The parameters that say with which vocabulary is embedded."""
+    if embedding == NO_EMBEDDING:
+        return {}
+    text = toolchain.vocabulary().read_bytes()
+    vector = next(iter(json.loads(text)["Opcodes"].values()))
+    return {"dimension": len(vector), "vocabulary": _native.digest(text)}
+
+
+InlinerVectorEnv = partial(CompilerVectorEnv, InlinerEnv)

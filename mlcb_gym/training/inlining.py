@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A policy for the inliner against LLVM's own heuristic, and against what does not look at the call at all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from mlcb_gym.agents.network import MASK
+from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs.inliner import InlinerEnv, default_of
+from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.training.evaluation import COUNTS, OZ, POLICY, Evaluation, random_episode
+from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order
+from mlcb_gym.training.traces import Trace
+
+
+def prefers(answer: int) -> Choose:
+    """The same answer everywhere, where it is allowed."""
+
+    def choose(observation: Observation) -> int:
+        return answer if observation[MASK][answer] else int(np.flatnonzero(observation[MASK])[0])
+
+    return choose
+
+
+NULLS: Mapping[str, Choose] = {"always": prefers(1), "never": prefers(0)}
+
+
+def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
+    """Evaluates a policy folder, one greedy episode a program. A program without a decision counts as 1.
+
+    Args:
+        counts: of how many random episodes the best is taken.
+    """
+    policy = OnnxPolicy(folder)
+    chosen = resolve(programs)
+    metrics = {name: (name, default_of(name)) for name in ("size", "text")}
+    evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics)
+    with closing(WorkerSession()) as session:
+        envs = [InlinerEnv(programs=chosen, session=session, **policy.env_arguments) for _ in range(PARALLEL)]
+
+        def run(script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
+            return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
+
+        evaluation.add(OZ, [Trace(program.name, (), (1.0,)) for program in chosen])
+        for method, choose in {POLICY: policy.choose, **NULLS}.items():
+            evaluation.add(method, run(partial(episode, choose=choose), method))
+        evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
+        tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
+        for count in counts:
+            evaluation.add_best(f"random, best of {count}", tried[:count])
+    return evaluation

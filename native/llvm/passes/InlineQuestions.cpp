@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/InlineQuestions.h"
+
+#include "llvm/observe/Embedding.h"
+#include "spec/Tasks.h"
+
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Verifier.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+using Feature = inliner::advisor;
+using inliner::Metric;
+
+static void embed(const Function &F, const EmbeddingChoice &How, std::span<float> Out) {
+  EntityCounts Counts;
+  if (How.Kind == EmbeddingKind::FlowAware)
+    Counts.addFlowAware(F);
+  else
+    Counts.addSymbolic(F);
+  Counts.embed(How.Seeds, Out);
+}
+
+InlineQuestions::InlineQuestions(const InlinerParameters &Parameters, ModelRunner &Policy, measure::Measurer *Target,
+                                 ArrayRef<int64_t> Barred, bool Verify)
+    : Parameters(Parameters), Policy(Policy), Target(Target),
+      Mask(Policy.tensor<int8_t>(Feature::action_mask).size(), Barred), Verify(Verify) {
+  Mask.write(Policy.tensor<int8_t>(Feature::action_mask));
+}
+
+bool InlineQuestions::ask(CallBase &Call, bool Default) {
+  if (Failure || !Mask.allowsAny())
+    return Default;
+  Policy.tensor<int64_t>(Feature::inlining_default)[0] = Default;
+  if (Parameters.Embedding) {
+    embed(*Call.getCalledFunction(), *Parameters.Embedding, Policy.tensor<float>(Feature::callee_embedding));
+    embed(*Call.getCaller(), *Parameters.Embedding, Policy.tensor<float>(Feature::caller_embedding));
+  }
+  Expected<bool> Answer = evaluate(Call);
+  if (!Answer)
+    Failure = Answer.error();
+  return Answer.value_or(Default);
+}
+
+Expected<bool> InlineQuestions::evaluate(CallBase &Call) {
+  ++Asked;
+  const Module &M = *Call.getModule();
+  if (auto Sound = check(M); !Sound)
+    return Unexpected(Sound.error());
+  if (!Policy.measuresEndAlone())
+    if (auto Done = measure(M); !Done)
+      return Unexpected(Done.error());
+  endTurn();
+  Expected<bool> Answer = Policy.evaluate<int64_t>().map([](int64_t Choice) { return Choice == 1; });
+  Work.restart();
+  return Answer;
+}
+
+Expected<EndReason> InlineQuestions::finish(const Module &M) {
+  if (Failure)
+    return Unexpected(*Failure);
+  if (auto Sound = check(M); !Sound)
+    return Unexpected(Sound.error());
+  if (auto Done = measure(M); !Done)
+    return Unexpected(Done.error());
+  endTurn();
+  EndReason Why = Asked == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
+  return Policy.end(Why).map([Why] { return Why; });
+}
+
+Expected<void> InlineQuestions::check(const Module &M) const {
+  if (Verify && verifyModule(M))
+    return fail(ErrorKind::SystemError, "the inliner leaves a module that LLVM's verifier refuses");
+  return {};
+}
+
+Expected<void> InlineQuestions::measure(const Module &M) {
+  return Target ? fillMetrics<Metric>(Policy, M, *Target) : Expected<void>();
+}
+
+void InlineQuestions::endTurn() { Policy.metric<double>(Metric::llvm_seconds) = Work.seconds(); }
+
+} // namespace mlcb

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/Inliner.h"
+
+#include "llvm/passes/AdviseHost.h"
+#include "llvm/passes/Baselines.h"
+#include "llvm/passes/InlineAdvisor.h"
+#include "spec/Tasks.h"
+
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+using inliner::Metric;
+
+Inliner::Inliner(InlinerParameters Given, measure::Measurer &Target)
+    : Parameters(std::move(Given)), Target(Target), Asking(Target.targetMachine()), Heuristic(Target.targetMachine()) {}
+
+Expected<std::unique_ptr<TaskPass>> Inliner::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<InlinerParameters> Parameters = InlinerParameters::read(Spec);
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  auto Task = std::make_unique<Inliner>(std::move(*Parameters), Target);
+  Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline});
+  if (!Passes)
+    return fail(ErrorKind::InvalidArgument, "inliner/pipeline: " + Passes.error().Message);
+  Task->Parsed = std::move(*Passes);
+  return Task;
+}
+
+Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  if (auto Measured = baselines(M, Policy, Request); !Measured)
+    return Unexpected(Measured.error());
+  auto Questions = std::make_shared<InlineQuestions>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
+  {
+    Activity Now(Parameters.Pipeline);
+    InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Questions; });
+    const Stage S{{}, Parameters.Pipeline};
+    ModulePassManager Once = Parsed ? std::move(*Parsed) : std::move(*Asking.parse(S));
+    Parsed.reset();
+    Asking.run(std::move(Once), S, M);
+  }
+  return Questions->finish(M);
+}
+
+Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
+  BaselineMeter Meter(Heuristic, Target, Request.Cache, Request.Program);
+  if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) ||
+      Policy.wants(Metric::ir_instructions_default)) {
+    Baseline Own = Meter.after(Parameters.Pipeline, Loaded);
+    Policy.metric<int64_t>(Metric::size_default) = Own.Size;
+    Policy.metric<int64_t>(Metric::text_default) = Own.Text;
+    Policy.metric<int64_t>(Metric::ir_instructions_default) = Own.Instructions;
+  }
+  if (Policy.wants(Metric::throughput_default)) {
+    Expected<double> Cycles = Meter.throughputAfter(Parameters.Pipeline, Loaded);
+    if (!Cycles)
+      return Unexpected(Cycles.error());
+    Policy.metric<double>(Metric::throughput_default) = *Cycles;
+  }
+  return {};
+}
+
+static const TaskRegistration Registration("inliner", "default<Oz>", &Inliner::prepare, &adviseHostInliner);
+
+} // namespace mlcb

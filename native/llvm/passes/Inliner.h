@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inliner: a policy decides what LLVM's inliner inlines, in a pipeline of its own.
+#pragma once
+
+#include "llvm/passes/InlinerParameters.h"
+#include "llvm/passes/PassRunner.h"
+#include "llvm/passes/TaskPass.h"
+
+namespace mlcb {
+
+/// The task bound to its parameters: a pipeline whose inliner asks.
+class Inliner final : public TaskPass {
+public:
+  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+
+  Inliner(InlinerParameters Parameters, measure::Measurer &Target);
+
+  Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
+
+private:
+  Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
+
+  InlinerParameters Parameters;
+  measure::Measurer &Target;
+  PassRunner Asking, Heuristic; // the inliner's advisor is a matter of the analysis manager
+  std::optional<llvm::ModulePassManager> Parsed; // until it has run
+};
+
+} // namespace mlcb

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The inliner that asks: LLVM's own answers leave what LLVM leaves, any others a program that is right; and it deploys by one flag."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from gymnasium.utils.env_checker import check_env
+
+from mlcb_gym import toolchain
+from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
+from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.policies import shipped
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.training.cloning import follows
+from mlcb_gym.training.inlining import evaluate_inliner
+from mlcb_gym.training.policy import random, random_observations
+from mlcb_gym.training.rollouts import Choose, episode, play
+from tests.test_correctness import OUTPUTS, compile_, run
+
+CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
+DEFAULT = follows(InlinerEnv.heuristic or "")
+PROGRAM = "embedded/validation/huffman"
+SAMPLE = sorted(OUTPUTS)[::7]
+UNLIMITED = 1e6
+ALONE = "scc-oz-module-inliner"
+Make = Callable[..., InlinerEnv]
+
+
+@pytest.fixture
+def make(worker: WorkerSession) -> Iterator[Make]:
+    """Makes environments in one worker, and closes them."""
+    made: list[InlinerEnv] = []
+
+    def make_one(**arguments: object) -> InlinerEnv:
+        made.append(InlinerEnv(**{"programs": PROGRAM, "session": worker} | arguments))
+        return made[-1]
+
+    yield make_one
+    for env in made:
+        env.close()
+
+
+def finish(env: InlinerEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, float]]:
+    """The return of an episode, its decisions, and what was measured at its end."""
+    observation, info = env.reset(options={"program": program})
+    earned, steps, ended = 0.0, 0, False
+    while not ended:
+        action = choose(observation)
+        assert action is not None
+        observation, reward, ended, _, info = env.step(action)
+        earned, steps = earned + reward, steps + 1
+    assert "error" not in info, info
+    return earned, steps, info
+
+
+def inlines(_: object) -> int:
+    return 1
+
+
+def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
+    check_compiler_env(gymnasium.make("Inliner-v0", programs=program, session=scripted))
+
+
+def test_env_conforms_on_the_real_compiler() -> None:
+    check_compiler_env(gymnasium.make("mlcb_gym:Inliner-v0", programs=PROGRAM))
+
+
+def test_check_env_gives_no_warning(make: Make, recwarn: pytest.WarningsRecorder) -> None:
+    check_env(make(), skip_render_check=True)
+    assert not [str(w.message) for w in recwarn]
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_llvms_own_answers_leave_what_llvm_leaves(make: Make, name: str) -> None:
+    earned, steps, info = finish(make(growth=UNLIMITED), DEFAULT, f"embedded/{name}")
+    assert steps > 0
+    assert earned == 0.0
+    assert (info["text"], info["size"], info["ratio"]) == (info["text_default"], info["size_default"], 1.0)
+
+
+@pytest.mark.parametrize("pipeline", ["default<Oz>", ALONE])
+@pytest.mark.parametrize("name", SAMPLE[:2])
+def test_object_of_llvms_own_answers_is_stock_to_the_byte(name: str, pipeline: str, tmp_path: Path) -> None:
+    assert_identical(f"embedded/{name}", pipeline, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", ["default<Oz>", ALONE])
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_object_of_llvms_own_answers_is_stock_to_the_byte_on_all_programs(name: str, pipeline: str, tmp_path: Path) -> None:
+    assert_identical(f"embedded/{name}", pipeline, tmp_path)
+
+
+def assert_identical(uri: str, pipeline: str, folder: Path) -> None:
+    """As `opt -passes=inliner` leaves the program, against what clang (whose -Oz `default<Oz>` is) or `opt` itself leaves."""
+    (program,) = resolve(uri)
+    with closing(ToolSession(keep=folder / "asked.bc")) as session:
+        finish(InlinerEnv(programs=[program], reward="none", growth=UNLIMITED, pipeline=pipeline, session=session), DEFAULT, program)
+    if pipeline == ALONE:
+        subprocess.run([OPT, f"-passes={ALONE}", program.bitcode, "-o", folder / "stock.bc"], check=True)
+        compile_(folder / "stock.bc", "-Oz", "-Xclang", "-disable-llvm-passes", "-w", "-c", output=folder / "stock.o")
+    else:
+        compile_(program.bitcode, "-Oz", "-w", "-c", output=folder / "stock.o")
+    compile_(folder / "asked.bc", "-Oz", "-Xclang", "-disable-llvm-passes", "-w", "-c", output=folder / "asked.o")
+    assert (folder / "asked.o").read_bytes() == (folder / "stock.o").read_bytes()
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_program_prints_the_same_whatever_is_inlined(name: str, tmp_path: Path) -> None:
+    assert printed(name, tmp_path, episodes=2) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", ["default<Oz>", ALONE])
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_program_prints_the_same_after_20_random_episodes(name: str, pipeline: str, tmp_path: Path) -> None:
+    assert printed(name, tmp_path, episodes=20, pipeline=pipeline) == {OUTPUTS[name]}
+
+
+def printed(name: str, folder: Path, *, episodes: int, pipeline: str = "default<Oz>") -> set[str]:
+    """What a program prints whose calls are inlined at random."""
+    (source,) = corpora.embedded(f"embedded/{name}")
+    compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=folder / "program.bc")
+    seen = set()
+    with closing(ToolSession(keep=folder / "out.bc")) as session:
+        env = InlinerEnv(programs=folder / "program.bc", reward="none", verify=True, pipeline=pipeline, growth=4.0, session=session)
+        for seed in range(episodes):
+            finish(env, random(np.random.default_rng(seed)), folder / "program.bc")
+            compile_(folder / "out.bc", "-Oz", "-Xclang", "-disable-llvm-passes", output=folder / "program")
+            seen.add(run(folder / "program"))
+    return seen
+
+
+@pytest.mark.parametrize("reward", ["size", "instructions", "throughput"])
+def test_dense_rewards_add_up_to_the_final_one(make: Make, reward: str) -> None:
+    dense, final = (finish(make(reward=reward, dense=dense), random(np.random.default_rng(1))) for dense in (True, False))
+    assert (dense[1], dense[2]["ratio"]) == (final[1], final[2]["ratio"])
+    assert dense[0] == pytest.approx(final[0])
+    assert final[0] != 0
+
+
+def test_return_is_the_text_saved_in_units_of_the_default(make: Make) -> None:
+    earned, _, info = finish(make(), inlines)
+    assert earned == pytest.approx((info["text_default"] - info["text"]) / info["text_default"])
+
+
+def test_fork_goes_on_independently(make: Make) -> None:
+    env = make()
+    env.reset()
+    with closing(env.fork()) as clone:
+        ends = [finish_from(one, choose) for one, choose in ((env, DEFAULT), (clone, inlines))]
+    assert ends[0]["ratio"] == 1.0 != ends[1]["ratio"]
+
+
+def finish_from(env: InlinerEnv, choose: Choose) -> dict[str, float]:
+    ended = False
+    while not ended:
+        action = choose(env.observation)
+        assert action is not None
+        _, _, ended, _, info = env.step(action)
+    return info  # type: ignore[return-value]
+
+
+def test_module_that_may_not_grow_is_not_asked_about_after_it_grew(make: Make) -> None:
+    limited, free = (finish(make(reward="none", growth=growth), inlines)[1] for growth in (1.0, 10.0))
+    assert limited < free
+
+
+def test_barred_answer_is_masked(make: Make) -> None:
+    observation, _ = make(barred=[1]).reset()
+    assert observation["action_mask"].tolist() == [1, 0]
+
+
+def test_embeddings_are_those_of_caller_and_callee(make: Make) -> None:
+    plain, _ = make().reset()
+    embedded, _ = make(embedding="symbolic").reset()
+    assert plain["callee_embedding"].shape == (0,)
+    assert embedded["callee_embedding"].shape == embedded["caller_embedding"].shape == (300,)
+    assert embedded["callee_embedding"].any()
+    assert not np.array_equal(embedded["callee_embedding"], embedded["caller_embedding"])
+
+
+LEAF = "int lonely(int x) { return x + 1; }\n"
+
+
+def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    env = make(programs=[tmp_path / "leaf.c", PROGRAM])
+    with pytest.raises(NoDecisions, match="leaf"):
+        env.reset(options={"program": tmp_path / "leaf.c"})
+    for _ in range(8):
+        assert env.reset()[1]["program"] == PROGRAM
+    assert env.timing.redrawn > 0
+
+
+def test_program_without_a_decision_counts_as_1(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    (trace,) = play([make()], [episode(resolve(tmp_path / "leaf.c")[0], DEFAULT)])
+    assert (trace.ratio, trace.error) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reward": "money"}, "money"),
+        ({"pipeline": "no-such-pass"}, "inliner/pipeline: .*no-such-pass"),
+        ({"pipeline": "stop"}, "expected one pipeline"),
+        ({"pipeline": "{inline-threshold=1} default<Oz>"}, "without options"),
+        ({"growth": 0.5}, "growth"),
+        ({"embedding": "big"}, "big"),
+    ],
+)
+def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        make(**arguments)
+
+
+# Deployment
+
+
+def untrained(env: InlinerEnv, folder: Path) -> Path:
+    torch.manual_seed(1)
+    assert isinstance(env.observation_space, spaces.Dict)
+    assert isinstance(env.action_space, spaces.Discrete)
+    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
+    network.features.standardise(random_observations([env], env.programs, 3, 1))
+    return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
+@pytest.fixture(scope="module")
+def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return untrained(InlinerEnv(programs=PROGRAM, session=worker), tmp_path_factory.mktemp("inliner") / "policy")
+
+
+@pytest.fixture
+def program() -> Program:
+    return resolve(PROGRAM)[0]
+
+
+def clang(program: Program, output: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CLANG, "-w", "-Oz", "-c", *arguments, program.bitcode, "-o", output], capture_output=True, text=True)
+
+
+def sized(path: Path) -> tuple[int, int]:
+    """Bytes of all of an object, and of its executable sections, as llvm-size -A has them."""
+    listed = subprocess.run([toolchain.tool("llvm-size"), "-A", path], check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in listed.splitlines() if line.startswith(".text")]
+    return path.stat().st_size, sum(int(row[1]) for row in rows)
+
+
+@pytest.mark.parametrize("embedding", ["none", "flow-aware"])
+def test_clang_decides_as_the_environment_does(make: Make, program: Program, embedding: str, tmp_path: Path) -> None:
+    env = make(embedding=embedding)
+    folder = untrained(env, tmp_path / "policy")
+    write_clang_config(tmp_path / "mlcb.cfg", [folder])
+    done = clang(program, tmp_path / "out.o", f"--config={tmp_path}/mlcb.cfg")
+    assert (done.returncode, done.stderr) == (0, "")
+    _, _, info = finish(env, OnnxPolicy(folder).choose)
+    assert info["ratio"] != 1.0
+    assert sized(tmp_path / "out.o")[1] == info["text"]
+
+
+@pytest.mark.parametrize("passes", ["inliner", "default<Oz>"])
+def test_opt_asks_the_policy_by_name_and_in_its_own_pipeline(policy: Path, program: Program, passes: str, tmp_path: Path) -> None:
+    plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner=onnx:{policy}"]
+    for output, arguments in (("with", plugin), ("without", ["-load-pass-plugin=" + str(toolchain.plugin()), "-mlcb-runner=default:"])):
+        subprocess.run([OPT, *arguments, f"-passes={passes}", program.bitcode, "-o", tmp_path / output], check=True)
+    assert (tmp_path / "with").read_bytes() != (tmp_path / "without").read_bytes()
+
+
+def test_default_runner_is_stock_clang(program: Program, tmp_path: Path) -> None:
+    clang(program, tmp_path / "stock.o")
+    done = clang(program, tmp_path / "ours.o", f"-fpass-plugin={toolchain.plugin()}", "-mllvm", "-mlcb-runner=default:")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "ours.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+def test_guard_keeps_the_smaller_object(policy: Path, program: Program, tmp_path: Path) -> None:
+    write_clang_config(tmp_path / "mlcb.cfg", [policy], guard=True)
+    guarded = clang(program, tmp_path / "guarded.o", f"--config={tmp_path}/mlcb.cfg", "-Rpass=mlcb")
+    write_clang_config(tmp_path / "mlcb.cfg", [policy])
+    clang(program, tmp_path / "policy.o", f"--config={tmp_path}/mlcb.cfg")
+    clang(program, tmp_path / "stock.o")
+    assert sized(tmp_path / "policy.o") != sized(tmp_path / "stock.o")
+    kept = "policy" if "kept: policy" in guarded.stderr else "stock"
+    assert "policy: " in guarded.stderr
+    assert (tmp_path / "guarded.o").read_bytes() == (tmp_path / f"{kept}.o").read_bytes()
+    assert sized(tmp_path / "guarded.o")[0] <= sized(tmp_path / "stock.o")[0]
+
+
+def test_policies_for_several_tasks_are_chosen_by_their_task(policy: Path, program: Program, tmp_path: Path) -> None:
+    """A policy that orders passes takes the place of the pipeline, and with it of the inliner, whichever comes first."""
+    objects = []
+    for name, policies in (("both", [policy, shipped()["posetrl"]]), ("alone", [shipped()["posetrl"]])):
+        write_clang_config(tmp_path / "mlcb.cfg", policies)
+        assert clang(program, tmp_path / f"{name}.o", f"--config={tmp_path}/mlcb.cfg").stderr == ""
+        objects.append((tmp_path / f"{name}.o").read_bytes())
+    assert objects[0] == objects[1]
+
+
+def test_policy_for_another_task_is_named(program: Program, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [OPT, f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner=onnx:{shipped()['posetrl']}", "-passes=inliner", program.bitcode],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"error: mlcb: inliner has no policy: onnx:{shipped()['posetrl']} is for posetrl\n"
+
+
+def test_bad_policy_is_one_line_and_no_output(policy: Path, program: Program, tmp_path: Path) -> None:
+    shutil.copytree(policy, tmp_path / "policy")
+    (tmp_path / "policy" / "advisor.onnx").write_bytes(b"onnx")
+    write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / "policy"])
+    done = clang(program, tmp_path / "out.o", f"--config={tmp_path}/mlcb.cfg")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: mlcb: ")
+    assert "advisor.onnx" in done.stderr.splitlines()[0]
+    assert not (tmp_path / "out.o").exists()
+
+
+def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    evaluation = evaluate_inliner(policy, [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
+    assert set(evaluation.size) == {"-Oz", "policy", "policy, guarded", "always", "never", "random, best of 1"}
+    assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
+    assert evaluation.text["never"][0] > 1.0
+    assert not evaluation.failures
