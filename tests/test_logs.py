@@ -37,7 +37,7 @@ def env(program: Path, scripted: ScriptedCompiler) -> Iterator[PosetRLEnv]:
 @pytest.fixture
 def log(env: PosetRLEnv, tmp_path: Path) -> Path:
     path = tmp_path / "recorded.log"
-    logs.record(env, env.programs, logs.random(seed=1), path, episodes=2)
+    logs.record(env, env.programs, logs.random(1, env), path, episodes=2)
     return path
 
 

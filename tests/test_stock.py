@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import pytest
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
-from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, StockSession
+from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession
 from mlcb_gym.spec import TaskSpec
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
@@ -38,7 +38,7 @@ Choose = Callable[[Tensors], int | float]
 
 
 def declare(task: str, inputs: list[dict[str, Any]], advice: dict[str, Any]) -> TaskSpec:
-    return TaskSpec(json.dumps({"task": task, "agents": [{"name": "advisor", "inputs": inputs, "advice": advice}]}))
+    return TaskSpec(json.dumps({"task": task, "parameters": {}, "agents": [{"name": "advisor", "inputs": inputs, "advice": advice}]}))
 
 
 def inliner(**other: Any) -> TaskSpec:
@@ -176,18 +176,66 @@ def test_llc_asks_for_priorities(program: Path, priority: TaskSpec) -> None:
     assert {tuple(message.tensors) for message in asked} == {("li_size", "stage", "weight")}
 
 
-def test_what_the_compiler_wrote_is_measured_at_the_end(program: Path) -> None:
-    session = opt(measure=lambda output: {"size": output.stat().st_size})
-    *asked, end = play(session.begin(inliner(), EpisodeRequest(program, metrics=("size",), measure="end")), by_default)
-    assert end.metrics["size"] > 1000
+def test_what_the_compiler_wrote_is_measured_against_the_default(program: Path) -> None:
+    request = EpisodeRequest(program, metrics=("text", "text_default", "ir_instructions"), measure="end")
+    with closing(opt()) as session:
+        *asked, default = play(session.begin(inliner(), request), by_default)
+        *_, never = play(session.begin(inliner(), request), lambda _: 0)
     assert all(message.metrics == {} for message in asked)
+    assert default.metrics["text"] == default.metrics["text_default"] == never.metrics["text_default"]
+    assert never.metrics["text"] != default.metrics["text"]
+    assert never.metrics["ir_instructions"] > 0
 
 
-@pytest.mark.parametrize("measure", ["always", "end"])
-def test_metrics_that_nobody_measures_are_refused(program: Path, measure: str) -> None:
-    session = opt(measure=None if measure == "end" else lambda output: {"size": 1})
-    with pytest.raises(TaskError, match="measures size at the end alone"):
-        session.begin(inliner(), EpisodeRequest(program, metrics=("size",), measure=measure))
+def test_other_outputs_are_measured_as_one_is_told(crowded: Path, eviction: TaskSpec) -> None:
+    def measure(output: Path, names: Sequence[str]) -> dict[str, float]:
+        return {name: output.stat().st_size for name in names}
+
+    session = StockSession("llc", GREEDY, advisor=EVICTION, measure=measure)
+    request = EpisodeRequest(crowded, metrics=("bytes", "bytes_default"), measure="end")
+    *_, end = play(session.begin(eviction, request), last_allowed)
+    assert list(end.metrics) == ["bytes_default", "bytes"]
+    assert min(end.metrics.values()) > 1000
+
+
+def test_model_server_answers_a_compiler_that_somebody_else_starts(program: Path, tmp_path: Path) -> None:
+    served, alone = tmp_path / "served.bc", tmp_path / "alone.bc"
+    base = tmp_path / "channel"
+    asked: list[str] = []
+
+    def model(agent: str, tensors: Tensors) -> int:
+        asked.append(agent)
+        return by_default(tensors)
+
+    options = [option.format(base=base) for option in INLINER]
+    with ModelServer(f"mlgo:{base}", task=inliner().json) as server:
+        compiler = subprocess.Popen([toolchain.tool("opt"), *MODULE_INLINER, *options, program, "-o", served])
+        try:
+            server.answer(model, seconds=10)
+            assert compiler.wait(10) == 0
+        finally:
+            compiler.kill()  # left alone it would spin
+            compiler.wait()
+    subprocess.run([toolchain.tool("opt"), *MODULE_INLINER, program, "-o", alone], check=True)
+    assert set(asked) == {"advisor"}
+    assert served.read_bytes() == alone.read_bytes()
+
+
+@pytest.mark.parametrize(("uri", "task"), [("mlgo:x", None), ("pipe:x", "{}"), ("mlgo:x?serdes=json", "{}")])
+def test_task_is_declared_for_mlgo_alone(uri: str, task: str | None) -> None:
+    with pytest.raises(TaskError, match="a task is declared for mlgo:BASE, and for nothing else"):
+        ModelServer(uri, task=task)
+
+
+def test_parameters_of_the_task_are_part_of_the_command(program: Path) -> None:
+    bound = TaskSpec(json.dumps(dict(inliner().declared) | {"parameters": {"pipeline": "verify"}}))
+    (end,) = play(StockSession("opt", ["-passes={pipeline}"], advisor=INLINER).begin(bound, EpisodeRequest(program)), by_default)
+    assert end.reason == "no_decisions"
+
+
+def test_metrics_of_every_state_are_refused(program: Path) -> None:
+    with pytest.raises(TaskError, match="cannot be measured before its end: size: use the worker"):
+        opt().begin(inliner(), EpisodeRequest(program, metrics=("size",)))
 
 
 def test_compiler_that_never_opens_its_pipes_ends_without_decisions(nothing_to_inline: Path) -> None:

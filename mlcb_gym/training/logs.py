@@ -30,10 +30,10 @@ class Recorded:
     failed: dict[str, str]
 
 
-def random(seed: int) -> Choose:
+def random(seed: int, env: CompilerEnv) -> Choose:
     """Any allowed action, all equally likely."""
-    rng = np.random.default_rng(seed)
-    return lambda observation: int(rng.choice(np.flatnonzero(observation["action_mask"])))
+    rng, mask = np.random.default_rng(seed), env.task_spec.agents[0].mask
+    return lambda observation: int(rng.choice(np.flatnonzero(observation[mask])))
 
 
 def of_policy(folder: Path, env: CompilerEnv) -> Choose:

@@ -52,7 +52,7 @@ def record(
 
     chosen = resolve(programs)
     with closing(_make(task, policy, programs=chosen)) as env:
-        choose = env.heuristic if policy == "default:" else logs.random(seed) if policy == "random" else logs.of_policy(Path(policy), env)
+        choose = env.heuristic if policy == "default:" else logs.random(seed, env) if policy == "random" else logs.of_policy(Path(policy), env)
         recorded = logs.record(env, chosen, choose, output, episodes=episodes)
     for context, error in recorded.failed.items():
         print(f"{context}: {error}", file=sys.stderr)

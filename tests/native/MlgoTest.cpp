@@ -97,10 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
               "two tensors 'x'"},
         Wrong{"Huge", R"({"features":[{"name":"x","type":"float","shape":[16777216,16777216,16777216]}]})" "\n",
               "up to 'x' take more than 67108864 bytes"},
-        Wrong{"NoEvent", TwoBytes + "\n{\"else\":1}\n", "at byte 67: expected a context, an observation or an outcome, not {\"else\":1}"},
+        Wrong{"NoEvent", TwoBytes + "\n{\"else\":1}\n", "at byte 65: expected a context, an observation or an outcome, not {\"else\":1}"},
         Wrong{"NoJson", TwoBytes + "\nnothing\n", "not a line that is no JSON"},
-        Wrong{"Truncated", TwoBytes + "\n{\"observation\":0}\nx", "at byte 85: the end comes in the middle"},
-        Wrong{"TooLong", TwoBytes + "\n{\"observation\":0}\nxxxx\n", "at byte 85: tensors that do not end after 2 bytes"},
+        Wrong{"Truncated", TwoBytes + "\n{\"observation\":0}\nx", "at byte 83: the end comes in the middle"},
+        Wrong{"TooLong", TwoBytes + "\n{\"observation\":0}\nxxxx\n", "at byte 83: tensors that do not end after 2 bytes"},
         Wrong{"NoScore", TwoBytes + "\n{\"outcome\":0}\n", "the first line declares no score"},
         Wrong{"ScoreAlone", Scored + "\n{\"outcome\":0}\n", "outcome of observation 0, which does not come before it"},
         Wrong{"OtherScore", Scored + "\n{\"observation\":0}\nabcd\n{\"outcome\":1}\n", "outcome of observation 1"}),
@@ -152,7 +152,7 @@ TEST_F(MlgoLogTest, WrongFilesAreNamed) {
   EXPECT_TRUE(failsWith(MlgoLogReader::open(Path), ErrorKind::SystemError, Path + ": No such file"));
   fill(TwoBytes + "\n{\"observation\":0}\nx");
   auto Log = MlgoLogReader::open(Path).value();
-  EXPECT_TRUE(isRefused(Log.next(), Path + ": at byte 85"));
+  EXPECT_TRUE(isRefused(Log.next(), Path + ": at byte 83"));
 }
 
 TEST_F(MlgoLogTest, FullDiskIsSaid) {
@@ -264,10 +264,11 @@ TEST_F(MlgoEndTest, ContextAloneIsNothingToHear) {
   EXPECT_EQ(End.receive(patience()).value().Kind, FrameKind::Bye);
 }
 
-TEST_F(MlgoEndTest, MaskThatDoesNotComeBarsNothing) {
+TEST_F(MlgoEndTest, MaskThatDoesNotComeBarsNothingAndWhatIsEmptyNeedNotCome) {
   start(Header + "\n" + question(7, 0, 1), 1);
   auto End = end(R"([{"name": "size", "dtype": "int64", "shape": [1]}, {"name": "legal", "dtype": "int64", "shape": [2]},
-                     {"name": "mask", "dtype": "int8", "shape": [2], "role": "mask"}])");
+                     {"name": "mask", "dtype": "int8", "shape": [2], "role": "mask"},
+                     {"name": "embedding", "dtype": "float32", "shape": [0]}])");
   ASSERT_TRUE(succeeds(End.receive(patience())));
   EXPECT_TRUE(succeeds(End.advise(int64_t(0), patience())));
 }
