@@ -173,10 +173,10 @@ def test_what_the_format_cannot_hold_is_refused(inputs: Any, sentence: str) -> N
         _native.log_header(spec.json, True)
 
 
-def test_heuristic_is_oz_and_nothing_more(env: PosetRLEnv) -> None:
+def test_default_is_oz_and_nothing_more(env: PosetRLEnv) -> None:
     observation, _ = env.reset()
-    assert env.actions[env.heuristic(observation | {"progress": np.array(0, np.float32)})] == "default<Oz>"
-    assert env.actions[env.heuristic(observation | {"progress": np.array(0.5, np.float32)})] == "stop"
+    assert env.actions[env.default_action(observation | {"progress": np.array(0, np.float32)})] == "default<Oz>"
+    assert env.actions[env.default_action(observation | {"progress": np.array(0.5, np.float32)})] == "stop"
 
 
 @pytest.mark.parametrize("policy", ["default:", "random", str(shipped()["posetrl"])])

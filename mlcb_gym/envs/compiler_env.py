@@ -123,7 +123,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
         earned together is ``reward(measured_at_start(final), final)``."""
 
-    def heuristic(self, observation: Observation) -> int:
+    def default_action(self, observation: Observation) -> int:
         """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
 
         Raises:

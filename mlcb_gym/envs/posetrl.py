@@ -187,7 +187,7 @@ class PosetRLEnv(CompilerEnv):
         """See Rewards."""
         return self._reward.of_step(before, after)
 
-    def heuristic(self, observation: Observation) -> int:
+    def default_action(self, observation: Observation) -> int:
         """-Oz, and then nothing more."""
         text = STOP if observation["progress"] > 0 or self._start == "Oz" else OZ
         if text not in self.actions:

@@ -2,7 +2,6 @@
 """``policy.json``: what a policy folder says of itself."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,3 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, json.JSONDecodeError) as error:
         raise PolicyError(f"{folder}: no readable {MANIFEST} there, expected a folder that `mlcb export` wrote") from error
     return manifest
-
-
-def env_arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What an environment must be made with for the policy."""
-    names = ("actions", "start", "max_steps", "unique", "observation")
-    return {name: manifest["parameters"][name] for name in names}

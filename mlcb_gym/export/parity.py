@@ -18,7 +18,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import OUTPUT
-from mlcb_gym.export.manifest import env_arguments, read_manifest
+from mlcb_gym.export.manifest import read_manifest
 from mlcb_gym.training.policy import batch, greedy
 from mlcb_gym.training.rollouts import Observation, SplitEnv, observed, play_in_order
 
@@ -73,7 +73,8 @@ class OnnxPolicy:
     @property
     def env_arguments(self) -> dict[str, Any]:
         """What an environment must be made with for this policy."""
-        return env_arguments(self.manifest)
+        names = ("actions", "start", "max_steps", "unique", "observation")
+        return {name: self.manifest["parameters"][name] for name in names}
 
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``; masks are not applied."""

@@ -52,7 +52,7 @@ def record(
 
     chosen = resolve(programs)
     with closing(_make(task, policy, programs=chosen)) as env:
-        choose = env.heuristic if policy == "default:" else logs.random(seed, env) if policy == "random" else logs.of_policy(Path(policy), env)
+        choose = env.default_action if policy == "default:" else logs.random(seed, env) if policy == "random" else logs.of_policy(Path(policy), env)
         recorded = logs.record(env, chosen, choose, output, episodes=episodes)
     for context, error in recorded.failed.items():
         print(f"{context}: {error}", file=sys.stderr)
@@ -65,8 +65,8 @@ def _make(task: Task, policy: str, **arguments: Any) -> Any:
     """The environment that the policy is for, or the default one."""
     import gymnasium
 
-    from mlcb_gym.export.manifest import env_arguments, read_manifest
+    from mlcb_gym.export.parity import OnnxPolicy
 
     if policy not in ("default:", "random"):
-        arguments |= env_arguments(read_manifest(Path(policy)))
+        arguments |= OnnxPolicy(Path(policy)).env_arguments
     return gymnasium.make(ENVIRONMENTS[task], **arguments).unwrapped
