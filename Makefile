@@ -54,7 +54,7 @@ check-address check-thread: check-%: setup
 	cmake --build build/$*
 	ctest --test-dir build/$* --output-on-failure
 
-FUZZED := bitstream json protobuf frames
+FUZZED := bitstream json protobuf frames mlgo spec hello
 FUZZ_SECONDS ?= 60
 # Findings are kept in build/fuzz-corpus and start the next run; an input that crashed belongs in tests/fuzz/seeds.
 fuzz: setup

@@ -245,10 +245,12 @@ def assigned(assignments: list[str]) -> dict[str, Any]:
 def _add_groups() -> None:
     from mlcb_gym.corpus import cli as corpus
     from mlcb_gym.corpus import odg, vocabulary
+    from mlcb_gym.training import logs_cli as logs
 
     app.add_typer(corpus.app, name="corpus")
     app.add_typer(vocabulary.app, name="vocab")
     app.add_typer(odg.app, name="actions")
+    app.add_typer(logs.app, name="log")
 
 
 def main() -> None:

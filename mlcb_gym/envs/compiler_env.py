@@ -134,6 +134,14 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
         earned together is ``reward(measured_at_start(final), final)``."""
 
+    def default_action(self, observation: Observation) -> int:
+        """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
+
+        Raises:
+            TaskError: it does not, or it is no action here.
+        """
+        raise TaskError(f"{self.task}: what LLVM would decide is not known")
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics, Observation
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 
 STARTS = ("unoptimized", "Oz")
+OZ, STOP = "default<Oz>", "stop"
 Actions = str | Path | Sequence[str]
 
 
@@ -191,6 +192,13 @@ class PosetRLEnv(CompilerEnv):
     def reward(self, before: Metrics, after: Metrics) -> float:
         """See Rewards."""
         return self._reward.of_step(before, after)
+
+    def default_action(self, observation: Observation) -> int:
+        """-Oz, and then nothing more."""
+        text = STOP if observation["progress"] > 0 or self._start == "Oz" else OZ
+        if text not in self.actions:
+            raise TaskError(f"actions: {text!r}, what LLVM would do, is not among them")
+        return self.actions.index(text)
 
     def measured_at_start(self, final: Metrics) -> Metrics:
         """A baseline measures the start state too."""

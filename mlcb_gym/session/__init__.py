@@ -6,6 +6,20 @@ from mlcb_gym.session.episode import Episode
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
 from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import Session
+from mlcb_gym.session.stock import EVICTION, INLINER, PRIORITY, StockSession
 from mlcb_gym.session.worker import WorkerSession
 
-__all__ = ["Compiler", "Episode", "EpisodeRequest", "Limits", "ModelServer", "Session", "Target", "WorkerSession"]
+__all__ = [
+    "EVICTION",
+    "INLINER",
+    "PRIORITY",
+    "Compiler",
+    "Episode",
+    "EpisodeRequest",
+    "Limits",
+    "ModelServer",
+    "Session",
+    "StockSession",
+    "Target",
+    "WorkerSession",
+]

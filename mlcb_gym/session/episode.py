@@ -29,7 +29,7 @@ class Episode:
         serializer: that of the channel, for the channels of its clones.
     """
 
-    def __init__(self, host: _native.Host, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> None:
+    def __init__(self, host: _native.Host | _native.MlgoHost, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> None:
         self._host, self._serializer = host, serializer
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self._child: int | None = None
@@ -88,6 +88,7 @@ class Episode:
         Raises:
             SessionLost: the compiler is gone.
         """
+        assert isinstance(self._host, _native.Host)
         with translated():
             return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer)
 

@@ -14,6 +14,7 @@ from mlcb_gym.errors import TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.spec import TaskSpec
 
+Host = _native.Host | _native.MlgoHost
 Model = Callable[[str, Mapping[str, Any]], int | float]
 
 
@@ -22,20 +23,26 @@ class ModelServer:
 
     Args:
         uri: what the compiler's runner is told, ``?serdes=NAME`` included where it is not bitstream: ``pipe:BASE``, the FIFOs ``BASE.in`` and
-            ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary folder.
+            ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary folder. Or
+            ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
+            if the server leaves it, and must be ended then.
+        task: for ``mlgo:``, the JSON that declares what such a compiler asks; every other declares its own.
 
     Raises:
-        TaskError: the URI is of another form.
+        TaskError: the URI is of another form, or comes without the task that it needs.
     """
 
-    def __init__(self, uri: str | None = None) -> None:
+    def __init__(self, uri: str | None = None, *, task: str | None = None) -> None:
         with ExitStack() as made:
             self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
-            asked = re.fullmatch(r"(pipe|shm):([^?]+)(?:\?serdes=(\w+))?", self.uri)
+            asked = re.fullmatch(r"(pipe|shm|mlgo):([^?]+)(?:\?serdes=(\w+))?", self.uri)
             if asked is None:
-                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE or shm:PATH")
+                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE, shm:PATH or mlgo:BASE")
+            if (asked[1] == "mlgo") != (task is not None) or (task and asked[3]):
+                raise TaskError(f"a model server at {uri!r}: a task is declared for mlgo:BASE, and for nothing else")
+            self._task = task
             self._scheme, self._path, self._serializer = asked[1], asked[2], asked[3] or "bitstream"
-            if self._scheme == "pipe":
+            if self._scheme != "shm":
                 for fifo in (Path(f"{self._path}.in"), Path(f"{self._path}.out")):
                     if not fifo.exists():
                         os.mkfifo(fifo, 0o600)
@@ -54,8 +61,7 @@ class ModelServer:
             SessionLost: no compiler came, or it left without a word, was silent too long, or talked nonsense.
         """
         with self._listen() as host:
-            with translated():
-                spec = TaskSpec(host.hello("", "{}", [], seconds, self._serializer))
+            spec = self._greet(host, seconds)
             while (message := _next(host, seconds)).kind != "bye":
                 if message.kind == "observation":
                     _advise(host, model(spec.agents[message.agent].name, message.tensors))
@@ -65,9 +71,19 @@ class ModelServer:
         """Removes what was made. May be called twice."""
         self._made.close()
 
-    def _listen(self) -> _native.Host:
+    def _listen(self) -> Host:
         with translated():
+            if self._task is not None:
+                return _native.MlgoHost.fifo(self._path, self._task)
             return _native.Host.fifo(self._path) if self._scheme == "pipe" else _native.Host.shm(self._path)
+
+    def _greet(self, host: Host, seconds: float) -> TaskSpec:
+        """Waits for the compiler; its task."""
+        with translated():
+            if isinstance(host, _native.Host):
+                return TaskSpec(host.hello("", "{}", [], seconds, self._serializer))
+            host.connect(seconds)
+            return TaskSpec(host.spec)
 
     def __enter__(self) -> "ModelServer":
         return self
@@ -76,7 +92,7 @@ class ModelServer:
         self.close()
 
 
-def _advise(host: _native.Host, advice: int | float) -> None:
+def _advise(host: Host, advice: int | float) -> None:
     try:
         host.advise(advice)
     except _native.InvalidArgument:
@@ -86,6 +102,6 @@ def _advise(host: _native.Host, advice: int | float) -> None:
             raise
 
 
-def _next(host: _native.Host, seconds: float) -> _native.Message:
+def _next(host: Host, seconds: float) -> _native.Message:
     with translated():
         return host.receive(seconds)

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 namespace mlcb {
-namespace {
 
 Expected<FileDescriptor> openFifo(const std::string &Path, int Mode) {
   FileDescriptor Fd(::open(Path.c_str(), Mode | O_NONBLOCK | O_CLOEXEC));
@@ -19,8 +18,6 @@ Expected<FileDescriptor> openFifo(const std::string &Path, int Mode) {
     return fail(ErrorKind::InvalidArgument, Path + " is not a FIFO");
   return Fd;
 }
-
-} // namespace
 
 Rendezvous::~Rendezvous() = default;
 

@@ -11,6 +11,9 @@ namespace mlcb {
 
 enum class FifoEnd { Compiler, Learner };
 
+/// One FIFO, which must exist; non-blocking.
+Expected<FileDescriptor> openFifo(const std::string &Path, int Mode);
+
 /// One end of the pair. The reading half is open from the start, so that either side may come first.
 class Fifo final : public Rendezvous {
 public:

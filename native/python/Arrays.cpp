@@ -24,6 +24,9 @@ nb::dlpack::dtype dlpackType(DType Type) {
   case DType::Float64:
     return Of(nb::dlpack::dtype_code::Float);
   case DType::UInt8:
+  case DType::UInt16:
+  case DType::UInt32:
+  case DType::UInt64:
     return Of(nb::dlpack::dtype_code::UInt);
   case DType::Bool:
     return Of(nb::dlpack::dtype_code::Bool);
@@ -43,7 +46,7 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
     if constexpr (std::is_floating_point_v<T>)
       return nb::float_(static_cast<double>(read<T>(Bytes)));
     else
-      return nb::int_(static_cast<int64_t>(read<T>(Bytes)));
+      return nb::int_(read<T>(Bytes));
   });
 }
 

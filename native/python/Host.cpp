@@ -3,8 +3,8 @@
 #include "channel/Fifo.h"
 #include "channel/ShmRendezvous.h"
 #include "protocol/LearnerEnd.h"
-#include "python/Arrays.h"
 #include "python/Bindings.h"
+#include "python/Message.h"
 #include "python/Sockets.h"
 
 #include <nanobind/stl/optional.h>
@@ -17,14 +17,6 @@ using namespace nb::literals;
 
 namespace mlcb::python {
 namespace {
-
-struct PyMessage {
-  std::string_view Kind;
-  size_t Agent;
-  Dicts Content;
-  std::optional<std::string_view> Reason;
-  std::optional<std::string> Text;
-};
 
 class Host {
 public:
@@ -65,29 +57,14 @@ public:
   }
 
   PyMessage receive(double Timeout) {
-    const Message Got = waiting([&] { return end().receive(after(Timeout)); });
-    PyMessage Result{name(Got.Kind), Got.Agent, {}, {}, {}};
-    if (!Got.Specs.empty())
-      Result.Content = toDicts(Got.Specs, Got.Views);
-    if (Got.Reason)
-      Result.Reason = name(*Got.Reason);
-    if (Got.Kind == FrameKind::Hello || Got.Kind == FrameKind::Begin)
-      Result.Text = std::string(Got.Text);
-    return Result;
+    return PyMessage(waiting([&] { return end().receive(after(Timeout)); }));
   }
 
   bool readable(double Timeout) {
     return waiting([&] { return end().readable(after(Timeout)); });
   }
 
-  void advise(nb::handle Advice, double Timeout) {
-    if (end().asked() == AdviceKind::Value) {
-      const double Value = nb::cast<double>(nb::float_(Advice));
-      return waiting([&] { return End->advise(Value, after(Timeout)); });
-    }
-    const auto Index = nb::cast<int64_t>(nb::steal(checked(PyNumber_Index(Advice.ptr()))));
-    waiting([&] { return End->advise(Index, after(Timeout)); });
-  }
+  void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
 
   int fork(double Timeout) {
     return waiting([&] { return end().fork(after(Timeout)); }).release();
@@ -117,12 +94,6 @@ private:
     return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(readSpec(*Spec)), Metrics, When, Codec));
   }
 
-  static PyObject *checked(PyObject *Object) {
-    if (!Object)
-      throw nb::python_error();
-    return Object;
-  }
-
   LearnerEnd &end() {
     if (!End)
       raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call hello()"}
@@ -134,23 +105,9 @@ private:
   std::optional<LearnerEnd> End;
 };
 
-void bindMessage(nb::module_ &Module) {
-  nb::class_<PyMessage>(Module, "Message", "What a compiler said.")
-      .def_prop_ro("kind", [](const PyMessage &M) { return M.Kind; }, "observation, episode_end, begin, hello or bye")
-      .def_prop_ro("agent", [](const PyMessage &M) { return M.Agent; }, "Index of the agent in the bound spec.")
-      .def_prop_ro("tensors", [](const PyMessage &M) { return M.Content.Tensors; },
-                   nb::sig("def tensors(self) -> dict[str, typing.Any]"), "Arrays by name; a string is a str.")
-      .def_prop_ro("metrics", [](const PyMessage &M) { return M.Content.Metrics; },
-                   nb::sig("def metrics(self) -> dict[str, int | float]"), "The wanted metrics by name.")
-      .def_prop_ro("reason", [](const PyMessage &M) { return M.Reason; },
-                   "Of an episode_end: horizon, stopped, no_decisions or exhausted.")
-      .def_prop_ro("text", [](const PyMessage &M) { return M.Text; }, "Of hello and begin: their JSON.");
-}
-
 } // namespace
 
 void bindHost(nb::module_ &Module) {
-  bindMessage(Module);
   nb::class_<Host>(Module, "Host",
                    "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
                    "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")

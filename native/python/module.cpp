@@ -7,7 +7,10 @@ NB_MODULE(_native, Module) {
   Module.attr("__doc__") = "The native half: specs, serializers, and both ends of a conversation.";
   bindErrors(Module);
   bindSpec(Module);
+  bindMessage(Module);
   bindHost(Module);
+  bindMlgoHost(Module);
+  bindMlgoLog(Module);
   bindCompiler(Module);
   bindFrames(Module);
 }

@@ -12,7 +12,7 @@
 
 namespace mlcb {
 
-enum class DType : uint8_t { Int8, Int16, Int32, Int64, UInt8, Float32, Float64, Bool, String };
+enum class DType : uint8_t { Int8, Int16, Int32, Int64, UInt8, Float32, Float64, Bool, UInt16, UInt32, UInt64, String };
 
 /// NumPy's name of the type ("float32"); "string" for String.
 std::string_view name(DType Type);
@@ -30,6 +30,9 @@ template <class T> consteval DType dtypeOf() {
   else if constexpr (std::is_same_v<T, float>) return DType::Float32;
   else if constexpr (std::is_same_v<T, double>) return DType::Float64;
   else if constexpr (std::is_same_v<T, bool>) return DType::Bool;
+  else if constexpr (std::is_same_v<T, uint16_t>) return DType::UInt16;
+  else if constexpr (std::is_same_v<T, uint32_t>) return DType::UInt32;
+  else if constexpr (std::is_same_v<T, uint64_t>) return DType::UInt64;
   else {
     static_assert(std::is_same_v<T, std::string>, "not an element type");
     return DType::String;
@@ -55,6 +58,12 @@ template <class F> decltype(auto) withElementType(DType Type, F &&Call) {
     return Call(double());
   case DType::Bool:
     return Call(bool());
+  case DType::UInt16:
+    return Call(uint16_t());
+  case DType::UInt32:
+    return Call(uint32_t());
+  case DType::UInt64:
+    return Call(uint64_t());
   case DType::String:
     break;
   }

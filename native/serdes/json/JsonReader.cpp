@@ -59,6 +59,10 @@ template <std::integral T> bool read(od::value From, std::string_view, T &Value)
   return true;
 }
 
+template <> bool read(od::value From, std::string_view, uint64_t &Value) {
+  return From.get_uint64().get(Value) == simdjson::SUCCESS;
+}
+
 template <> bool read(od::value From, std::string_view, bool &Value) {
   return From.get_bool().get(Value) == simdjson::SUCCESS;
 }

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes in an untouched `opt`, `clang` or `llc`, whose own advisor asks over LLVM's interactive channel: a process for each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from mlcb_gym import _native
+from mlcb_gym.errors import SessionLost, TaskError
+from mlcb_gym.session.episode import Episode, translated
+from mlcb_gym.session.measure import ModuleMeasure
+from mlcb_gym.session.process import ToolProcess
+from mlcb_gym.session.request import EpisodeRequest
+from mlcb_gym.spec import TaskSpec, bind
+
+Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
+
+INLINER = ("-enable-ml-inliner=release", "-inliner-interactive-channel-base={base}", "-inliner-interactive-include-default")
+EVICTION = ("-regalloc-enable-advisor=release", "-regalloc-evict-interactive-channel-base={base}")
+PRIORITY = ("-regalloc-enable-priority-advisor=release", "-regalloc-priority-interactive-channel-base={base}")
+"""What makes an advisor of LLVM 22 ask over the channel ``{base}``; in clang each comes behind ``-mllvm``."""
+
+DEFAULT = "_default"
+"""How a metric's name ends that is of what the same command makes without an advisor."""
+
+
+class StockSession:
+    """A tool of LLVM's for each episode, with a task that declares what its advisor asks: the inputs of its one agent by name.
+
+    A mask that LLVM does not send bars nothing. The episode ends when the compiler does; no decision at all is an end, too.
+
+    Args:
+        tool: opt, clang or llc.
+        arguments: its command line, but for the program, the output and the advisor; ``"-passes={pipeline}"`` holds a parameter of the task.
+        advisor: who asks: INLINER, EVICTION or PRIORITY.
+        measure: from what the compiler wrote, and names, to the metrics of the episode's end; by default those of a module (see
+            ``ModuleMeasure``), which ``opt`` writes. A metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
+        keep: where the output of an episode goes when it ends well; the last episode's is there.
+    """
+
+    def __init__(
+        self, tool: str, arguments: Sequence[str], *, advisor: Sequence[str], measure: Measure | None = None, keep: Path | None = None
+    ) -> None:
+        self._tool, self._arguments, self._keep = tool, tuple(arguments), keep
+        self._advisor = [word for option in advisor for word in (("-mllvm", option) if tool == "clang" else (option,))]
+        self._modules = ModuleMeasure()
+        self._measure: Measure = measure or self._modules
+        self._defaults: dict[tuple[object, ...], dict[str, float]] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "StockSession":
+        return self  # gymnasium.make copies its arguments; a worker that measures is shared
+
+    def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        """Binds the task; whether the compiler asks what it declares, an episode's first observation says."""
+        return bind(task, parameters)
+
+    def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        """Starts the compiler on the program.
+
+        Raises:
+            TaskError: the request asks for what a stock compiler does not know.
+            SessionLost: the compiler cannot be started.
+        """
+        if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits):
+            raise TaskError("a stock compiler takes no barred actions and no target, and verifies nothing: use the worker")
+        if request.metrics and request.measure != "end":
+            raise TaskError(f"a stock compiler cannot be measured before its end: {', '.join(request.metrics)}: use the worker")
+        tool = self._start(spec, request, advised=True)
+        return StockEpisode(spec, request, tool, lambda: self._measured(spec, request, tool.output), self._keep)
+
+    def close(self) -> None:
+        """Ends the worker that measures; every compiler ends with its episode."""
+        self._modules.close()
+
+    def _start(self, spec: TaskSpec, request: EpisodeRequest, *, advised: bool) -> ToolProcess:
+        def arguments(base: Path, output: Path) -> list[str | Path]:
+            words = [*self._arguments, *(self._advisor if advised else ())]
+            return [*(word.format(base=base, **spec.parameters) for word in words), request.program, "-o", output]
+
+        with translated():
+            return ToolProcess(self._tool, arguments, request.limits)
+
+    def _measured(self, spec: TaskSpec, request: EpisodeRequest, output: Path) -> dict[str, float]:
+        metrics = dict(self._default(spec, request))
+        if own := [name for name in request.metrics if not name.endswith(DEFAULT)]:
+            metrics |= self._measure(output, own)
+        return metrics
+
+    def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
+        """The metrics of a program where nobody advises, which do not change from one episode to the next."""
+        names = [name.removesuffix(DEFAULT) for name in request.metrics if name.endswith(DEFAULT)]
+        key = (spec.json, request.program, *names)
+        known = self._defaults.get(key)
+        if known is None and names:
+            with closing(self._start(spec, request, advised=False)) as tool:
+                tool.finish(request.limits.deadline)
+                known = {f"{name}{DEFAULT}": value for name, value in self._measure(tool.output, names).items()}
+            self._defaults[key] = known
+        return known or {}
+
+
+class StockEpisode(Episode):
+    """One run of a stock compiler, which is the episode's from now on; ``measured`` is called once it has written its output."""
+
+    def __init__(
+        self, spec: TaskSpec, request: EpisodeRequest, tool: ToolProcess, measured: Callable[[], dict[str, float]], keep: Path | None
+    ) -> None:
+        self._tool, self._measured, self._keep = tool, measured, keep
+        self._state: dict[str, Any] | None = None
+        with ExitStack() as started:
+            started.callback(tool.close)
+            with translated():
+                host = _native.MlgoHost(str(tool.base), tool.pid, spec.json)
+            super().__init__(host, spec, request)
+            started.pop_all()
+
+    def receive(self) -> _native.Message:
+        try:
+            return super().receive()
+        except SessionLost as lost:
+            if isinstance(lost.__cause__, _native.SpecMismatch):
+                raise TaskError(str(lost)) from lost.__cause__
+            raise (self._tool.cause(lost) if isinstance(lost.__cause__, _native.PeerGone) else lost) from lost.__cause__
+
+    def fork(self) -> Episode:
+        """Impossible.
+
+        Raises:
+            TaskError: always.
+        """
+        raise TaskError("a stock compiler cannot be cloned: use the worker")
+
+    def close(self) -> None:
+        """Ends the compiler before its channel: without one it would spin."""
+        self._tool.close()
+        super().close()
+
+    def _hear(self) -> _native.Message | None:
+        message = super()._hear()
+        assert message is not None  # no introduction here: whom it started, the session knows
+        if message.kind == "bye":
+            return self._end()
+        self._state = message.tensors
+        return message
+
+    def _end(self) -> _native.Message:
+        """The last state again, and what is measured of what the compiler wrote."""
+        self._tool.finish(self._turn_seconds)
+        decided = self._state is not None
+        metrics = self._measured() if decided else {}
+        self._tool.keep(self._keep)
+        return _native.Message("episode_end", self._state or {}, metrics, "exhausted" if decided else "no_decisions")

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a compiler said, and what it is answered, whatever the protocol.
+#pragma once
+
+#include "protocol/LearnerEnd.h"
+#include "python/Arrays.h"
+
+#include <nanobind/nanobind.h>
+#include <string>
+
+namespace mlcb::python {
+
+struct PyMessage {
+  std::string Kind;
+  size_t Agent = 0;
+  Dicts Content;
+  std::optional<std::string> Reason, Text;
+
+  explicit PyMessage(const Message &Got);
+  PyMessage(std::string Kind, nanobind::dict Tensors, nanobind::dict Metrics, std::optional<std::string> Reason)
+      : Kind(std::move(Kind)), Content{std::move(Tensors), std::move(Metrics)}, Reason(std::move(Reason)) {}
+};
+
+nanobind::object toIndex(nanobind::handle Advice);
+
+/// Answers what an end was asked with an index, or with a float where it asks for a value.
+template <class AnyEnd> void advise(AnyEnd &End, nanobind::handle Advice, double Timeout) {
+  if (End.asked() == AdviceKind::Value) {
+    const double Value = nanobind::cast<double>(nanobind::float_(Advice));
+    return waiting([&] { return End.advise(Value, after(Timeout)); });
+  }
+  const auto Index = nanobind::cast<int64_t>(toIndex(Advice));
+  waiting([&] { return End.advise(Index, after(Timeout)); });
+}
+
+} // namespace mlcb::python

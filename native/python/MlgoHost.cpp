@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The learner's end of LLVM's own protocol for Python.
+#include "channel/Fifo.h"
+#include "channel/ProcessFifos.h"
+#include "protocol/MlgoEnd.h"
+#include "python/Bindings.h"
+#include "python/Message.h"
+
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace mlcb::python {
+namespace {
+
+class MlgoHost {
+public:
+  MlgoHost(const std::string &Base, int Process, const std::string &SpecJson) : Spec(unwrap(readSpec(SpecJson))) {
+    begin(unwrap(processFifos(Base, Process)));
+  }
+
+  MlgoHost(std::unique_ptr<Rendezvous> Pending, BoundSpec Spec) : Pending(std::move(Pending)), Spec(std::move(Spec)) {}
+
+  static MlgoHost *fifo(const std::string &Base, const std::string &SpecJson) {
+    BoundSpec Spec = unwrap(readSpec(SpecJson));
+    return new MlgoHost(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))), std::move(Spec));
+  }
+
+  void connect(double Timeout) {
+    if (!Pending)
+      return;
+    auto Link = waiting([&] { return Pending->connect(after(Timeout), signalRaised); });
+    Pending.reset();
+    begin(std::move(Link));
+  }
+
+  PyMessage receive(double Timeout) {
+    return PyMessage(waiting([&] { return end().receive(after(Timeout)); }));
+  }
+
+  bool readable(double Timeout) {
+    return waiting([&] { return end().readable(after(Timeout)); });
+  }
+
+  void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
+
+  void close() {
+    Pending.reset();
+    End.reset();
+  }
+
+  std::string spec() const { return Spec.toJson(); }
+  int fileno() const { return End ? End->fileno() : -1; }
+
+private:
+  void begin(std::unique_ptr<Channel> Link) {
+    Link->onWait(signalRaised);
+    End.emplace(std::move(Link), Spec);
+  }
+
+  MlgoEnd &end() {
+    if (!End)
+      raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call connect()"}
+                    : Error{ErrorKind::PeerGone, "the channel is closed"});
+    return *End;
+  }
+
+  std::unique_ptr<Rendezvous> Pending;
+  BoundSpec Spec;
+  std::optional<MlgoEnd> End;
+};
+
+} // namespace
+
+void bindMlgoHost(nb::module_ &Module) {
+  nb::class_<MlgoHost>(Module, "MlgoHost",
+                       "The learner's end of a conversation with an untouched opt, clang or llc, in LLVM's own format: as a Host, but "
+                       "for what that format lacks. Where the compiler has ended, receive() gives a bye.")
+      .def(nb::init<const std::string &, int, const std::string &>(), "base"_a, "pid"_a, "spec"_a,
+           "Over the FIFOs BASE.in and BASE.out, which must exist, with the process `pid`, a child of this one; `spec` is the bound "
+           "spec (JSON) of what it will ask.")
+      .def_static("fifo", &MlgoHost::fifo, "base"_a, "spec"_a, nb::rv_policy::take_ownership,
+                  "The same for a compiler that somebody else starts: the end of the channel is that of the compiler.")
+      .def_prop_ro("spec", &MlgoHost::spec, "The bound spec as JSON.")
+      .def("connect", &MlgoHost::connect, "timeout"_a, "Waits until that compiler is there.")
+      .def("receive", &MlgoHost::receive, "timeout"_a, "The next message.")
+      .def("readable", &MlgoHost::readable, "timeout"_a = 0.0, "Whether receive() would not wait.")
+      .def("advise", &MlgoHost::advise, "advice"_a, "timeout"_a = 60.0,
+           "Answers the last observation: an index, or a float where the agent asks for a value.",
+           nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
+      .def("close", &MlgoHost::close, "Closes; harmless if closed already. The compiler must be ended then: it would wait, and spin.")
+      .def("fileno", &MlgoHost::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
+      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> MlgoHost"))
+      .def("__exit__", [](MlgoHost &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
+}
+
+} // namespace mlcb::python

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Logs in the format of LLVM's -training-log: LLVM's own are read to the byte, ours are what other readers expect."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.policies import shipped
+from mlcb_gym.spec import TaskSpec
+from mlcb_gym.testing import ScriptedCompiler
+from mlcb_gym.training import logs, logs_cli
+from tests.conftest import ACTIONS
+
+NUMPY = {"float": "f4", "double": "f8"} | {f"{sign}int{bits}_t": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+ALL_TYPES = {"features": [{"name": name, "type": name, "port": 0, "shape": [2, 1]} for name in NUMPY]}
+
+Entry = tuple[str, int, dict[str, np.ndarray], np.ndarray | None]
+
+
+@pytest.fixture
+def env(program: Path, scripted: ScriptedCompiler) -> Iterator[PosetRLEnv]:
+    with closing(PosetRLEnv(programs=program, actions=ACTIONS, session=scripted)) as env:
+        yield env
+
+
+@pytest.fixture
+def log(env: PosetRLEnv, tmp_path: Path) -> Path:
+    path = tmp_path / "recorded.log"
+    logs.record(env, env.programs, logs.random(1, env), path, episodes=2)
+    return path
+
+
+def read_by_the_book(path: Path) -> Iterator[Entry]:
+    """A reader made after the description in llvm/Analysis/Utils/TrainingLogger.h alone."""
+
+    def tensor(spec: dict[str, Any]) -> np.ndarray:
+        values = np.empty(spec["shape"], NUMPY[spec["type"]])
+        assert file.readinto(values) == values.nbytes
+        return values
+
+    with path.open("rb") as file:
+        header = json.loads(file.readline())
+        while line := file.readline():
+            event = json.loads(line)
+            if "context" in event:
+                context = event["context"]
+                continue
+            tensors = {spec["name"]: tensor(spec) for spec in header["features"]}
+            assert file.readline() == b"\n"
+            score = None
+            if "score" in header:
+                assert json.loads(file.readline()) == {"outcome": event["observation"]}
+                score = tensor(header["score"])
+                assert file.readline() == b"\n"
+            yield context, event["observation"], tensors, score
+
+
+def test_log_is_what_other_readers_expect(log: Path) -> None:
+    ours, theirs = list(_native.LogReader(str(log))), list(read_by_the_book(log))
+    assert len(ours) > 2
+    np.testing.assert_equal(ours, theirs)
+    assert list(dict.fromkeys(context for context, *_ in ours)) == ["sum.c", "sum.c#2"]
+
+
+def test_episode_is_recorded_as_it_was_played(env: PosetRLEnv, tmp_path: Path) -> None:
+    path = tmp_path / "one.log"
+    played: list[Any] = []
+
+    def choose(observation: dict[str, np.ndarray]) -> int:
+        played.append((observation, len(played)))
+        return len(played) - 1
+
+    recorded = logs.record(env, env.programs, choose, path)
+    entries = list(_native.LogReader(str(path)))
+    assert (recorded.episodes, recorded.decisions, recorded.failed) == (1, len(played), {})
+    for (observation, action), (_, _, tensors, _) in zip(played, entries, strict=True):
+        assert tensors.pop("subsequence") == action
+        np.testing.assert_equal(tensors, observation)
+    env.reset(options={"program": env.programs[0]})
+    rewards = [np.float32(env.step(action)[1]) for _, action in played]
+    assert [score for *_, score in entries] == rewards
+
+
+def test_failed_program_is_said_and_the_others_recorded(env: PosetRLEnv, tmp_path: Path) -> None:
+    recorded = logs.record(env, env.programs, lambda observation: 99, tmp_path / "failed.log")
+    assert recorded.failed == {"sum.c": "illegal action 99: action_mask does not allow it"}
+    assert recorded.episodes == 0
+
+
+def test_llvms_own_log_is_read_and_written_to_the_byte(tmp_path: Path) -> None:
+    base, copy = tmp_path / "channel", tmp_path / "copy.log"
+    base.with_suffix(".in").write_bytes(bytes(8 * 10_000))  # never inline
+    options = ["-enable-ml-inliner=release", f"-inliner-interactive-channel-base={base}", "-inliner-interactive-include-default"]
+    program = resolve("embedded/train/lru_cache")[0].bitcode
+    subprocess.run([toolchain.tool("opt"), "-passes=scc-oz-module-inliner", *options, program, "-disable-output"], check=True)
+    written = base.with_suffix(".out")
+    log = _native.LogReader(str(written))
+    assert len(json.loads(log.header)["features"]) == 39
+    with closing(_native.LogWriter(str(copy), log.header)) as writer:
+        for context, _, tensors, _ in log:
+            writer.write(context, tensors)
+    assert copy.read_bytes() == written.read_bytes()
+
+
+def test_every_type_survives_every_form(tmp_path: Path) -> None:
+    log, lines, again = tmp_path / "a.log", tmp_path / "a.jsonl", tmp_path / "b.log"
+    with closing(_native.LogWriter(str(log), json.dumps(ALL_TYPES))) as writer:
+        for _ in range(2):
+            writer.write('"f"\n', {name: _extremes(dtype) for name, dtype in NUMPY.items()})
+    logs.convert(log, lines)
+    logs.convert(lines, again)
+    assert again.read_bytes() == log.read_bytes()
+    logs.convert(log, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert arrays["context"].tolist() == ['"f"\n'] * 2
+        for name, dtype in NUMPY.items():
+            assert arrays[name].dtype == np.dtype(dtype)
+            np.testing.assert_equal(arrays[name][1], _extremes(dtype))
+
+
+def _extremes(dtype: str) -> np.ndarray:
+    bounds = np.finfo(dtype) if dtype[0] == "f" else np.iinfo(dtype)
+    return np.array([[bounds.min], [bounds.max]], dtype)
+
+
+@pytest.mark.parametrize("cut", [1, 100, 1000, 3000])
+def test_truncated_log_is_one_line_with_the_position(log: Path, tmp_path: Path, cut: int) -> None:
+    broken = tmp_path / "broken.log"
+    broken.write_bytes(log.read_bytes()[:-cut])
+    with pytest.raises(_native.ProtocolError, match=r"broken.log: at byte \d+: the end comes in the middle of a record$"):
+        list(_native.LogReader(str(broken)))
+
+
+def test_foreign_file_is_named(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.log"
+    foreign.write_bytes(b"\x7fELF\x02\x01\x01\n")
+    with pytest.raises(_native.ProtocolError, match=r"foreign.log: at byte 0: the first line is not LLVM's declaration"):
+        _native.LogReader(str(foreign))
+
+
+def test_wrong_line_of_json_is_named(tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_text(json.dumps(ALL_TYPES) + '\n{"context": "f", "tensors": {}, "score": null}\n')
+    with pytest.raises(TaskError, match=r"a.jsonl: line 2 is no observation .*: tensor float is missing"):
+        logs.convert(lines, tmp_path / "b.log")
+    with pytest.raises(TaskError, match=r"b.csv: expected .jsonl or .npz"):
+        logs.convert(tmp_path / "a.log", tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sentence"),
+    [
+        ([{"name": "text", "dtype": "string"}], "t: LLVM's format knows no strings, such as 'text'"),
+        (None, "t: LLVM's format knows no several agents, the task has 2"),
+    ],
+    ids=["string", "agents"],
+)
+def test_what_the_format_cannot_hold_is_refused(inputs: Any, sentence: str) -> None:
+    agent = {"name": "a", "inputs": inputs or [], "advice": {"kind": "value", "name": "x"}}
+    spec = TaskSpec(json.dumps({"task": "t", "agents": [agent] if inputs else [agent, agent | {"name": "b"}]}))
+    with pytest.raises(_native.InvalidArgument, match=sentence):
+        _native.log_header(spec.json, True)
+
+
+def test_default_is_oz_and_nothing_more(env: PosetRLEnv) -> None:
+    observation, _ = env.reset()
+    assert env.actions[env.default_action(observation | {"progress": np.array(0, np.float32)})] == "default<Oz>"
+    assert env.actions[env.default_action(observation | {"progress": np.array(0.5, np.float32)})] == "stop"
+
+
+@pytest.mark.parametrize("policy", ["default:", "random", str(shipped()["posetrl"])])
+def test_command_records_and_shows(policy: str, tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    recorded = run("record", "posetrl", "--programs", "embedded/train/lru_cache", "--policy", policy, "-o", log)
+    assert "in 1 episodes" in recorded
+    shown = run("show", log)
+    assert "in 1 contexts" in shown
+    assert "subsequence" in shown
+    assert "(score)" in shown
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(logs_cli.app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
