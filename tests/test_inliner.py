@@ -19,6 +19,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.export.clang_config import write_clang_config
@@ -28,19 +29,22 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
-from mlcb_gym.training.cloning import follows
 from mlcb_gym.training.inlining import evaluate_inliner
 from mlcb_gym.training.policy import random, random_observations
 from mlcb_gym.training.rollouts import Choose, episode, play
 from tests.test_correctness import OUTPUTS, compile_, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
-DEFAULT = follows(InlinerEnv.heuristic or "")
+
 PROGRAM = "embedded/validation/huffman"
 SAMPLE = sorted(OUTPUTS)[::7]
 UNLIMITED = 1e6
 ALONE = "scc-oz-module-inliner"
 Make = Callable[..., InlinerEnv]
+
+
+def default(observation: Observation) -> int:
+    return int(observation["inlining_default"].item())
 
 
 @pytest.fixture
@@ -89,7 +93,7 @@ def test_check_env_gives_no_warning(make: Make, recwarn: pytest.WarningsRecorder
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_llvms_own_answers_leave_what_llvm_leaves(make: Make, name: str) -> None:
-    earned, steps, info = finish(make(growth=UNLIMITED), DEFAULT, f"embedded/{name}")
+    earned, steps, info = finish(make(growth=UNLIMITED), default, f"embedded/{name}")
     assert steps > 0
     assert earned == 0.0
     assert (info["text"], info["size"], info["ratio"]) == (info["text_default"], info["size_default"], 1.0)
@@ -112,7 +116,7 @@ def assert_identical(uri: str, pipeline: str, folder: Path) -> None:
     """As `opt -passes=inliner` leaves the program, against what clang (whose -Oz `default<Oz>` is) or `opt` itself leaves."""
     (program,) = resolve(uri)
     with closing(ToolSession(keep=folder / "asked.bc")) as session:
-        finish(InlinerEnv(programs=[program], reward="none", growth=UNLIMITED, pipeline=pipeline, session=session), DEFAULT, program)
+        finish(InlinerEnv(programs=[program], reward="none", growth=UNLIMITED, pipeline=pipeline, session=session), default, program)
     if pipeline == ALONE:
         subprocess.run([OPT, f"-passes={ALONE}", program.bitcode, "-o", folder / "stock.bc"], check=True)
         compile_(folder / "stock.bc", "-Oz", "-Xclang", "-disable-llvm-passes", "-w", "-c", output=folder / "stock.o")
@@ -165,7 +169,7 @@ def test_fork_goes_on_independently(make: Make) -> None:
     env = make()
     env.reset()
     with closing(env.fork()) as clone:
-        ends = [finish_from(one, choose) for one, choose in ((env, DEFAULT), (clone, inlines))]
+        ends = [finish_from(one, choose) for one, choose in ((env, default), (clone, inlines))]
     assert ends[0]["ratio"] == 1.0 != ends[1]["ratio"]
 
 
@@ -212,7 +216,7 @@ def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_a
 
 def test_program_without_a_decision_counts_as_1(make: Make, tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)
-    (trace,) = play([make()], [episode(resolve(tmp_path / "leaf.c")[0], DEFAULT)])
+    (trace,) = play([make()], [episode(resolve(tmp_path / "leaf.c")[0], default)])
     assert (trace.ratio, trace.error) == (1.0, None)
 
 

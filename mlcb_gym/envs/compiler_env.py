@@ -140,7 +140,9 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         Raises:
             TaskError: it does not, or it is no action here.
         """
-        raise TaskError(f"{self.task}: what LLVM would decide is not known")
+        if self.heuristic is None:
+            raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
+        return int(observation[self.heuristic].item())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.

@@ -12,19 +12,13 @@ from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
-from mlcb_gym.errors import TaskError
 from mlcb_gym.training.distill import fit
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.rollouts import Choose, Observation, observed, play_in_order
+from mlcb_gym.training.rollouts import Observation, observed, play_in_order
 
 CLONING = Distillation(epochs=40, weight_decay=0.0)
-
-
-def follows(tensor: str) -> Choose:
-    """What the compiler's own heuristic does, as a tensor of the observation tells."""
-    return lambda observation: int(observation[tensor].item())
 
 
 def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int = 256, config: Distillation = CLONING) -> dict[str, Tensor]:
@@ -36,14 +30,12 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
     """
     with closing(environment.make(recipe.num_envs, reward="none")) as vector:
         envs = vector.unwrapped.envs
-        tensor = envs[0].heuristic
-        if tensor is None:
-            raise TaskError(f"{environment.id}: no observation tells what the compiler's own heuristic would do, so it cannot be cloned")
+        heuristic = envs[0].default_action
         order = np.random.default_rng(recipe.seed).permutation(len(envs[0].programs))[:episodes]
-        seen = play_in_order(envs, (observed(envs[0].programs[i], follows(tensor)) for i in order))
+        seen = play_in_order(envs, (observed(envs[0].programs[i], heuristic) for i in order))
         observation_space, action_space = envs[0].observation_space, envs[0].action_space
     observations: list[Observation] = [observation for episode in seen for observation in episode]
-    answers = torch.tensor([follows(tensor)(observation) for observation in observations])
+    answers = torch.tensor([heuristic(observation) for observation in observations])
     tensors = batch(observations)
     assert isinstance(observation_space, spaces.Dict)
     return fit(

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcb_gym.cli import ENVIRONMENTS, Task
+from mlcb_gym.cli import Task
+from mlcb_gym.envs import environments
 from mlcb_gym.errors import CompilerError
 
 app = typer.Typer(help="Logs in the format of LLVM's -training-log, which MLGO's tools read.", no_args_is_help=True)
@@ -69,4 +70,4 @@ def _make(task: Task, policy: str, **arguments: Any) -> Any:
 
     if policy not in ("default:", "random"):
         arguments |= OnnxPolicy(Path(policy)).env_arguments
-    return gymnasium.make(ENVIRONMENTS[task], **arguments).unwrapped
+    return gymnasium.make(environments()[task], **arguments).unwrapped
