@@ -347,3 +347,28 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, t
     assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
     assert evaluation.text["never"][0] > 1.0
     assert not evaluation.failures
+
+
+def test_stock_compiler_asks_what_the_plugin_asks(make: Make) -> None:
+    def play_on(env: InlinerEnv) -> tuple[list[Observation], dict[str, float]]:
+        observation, _ = env.reset(options={"program": PROGRAM})
+        seen, ended = [observation], False
+        while not ended:
+            observation, _, ended, _, info = env.step(env.default_action(observation))
+            seen.append(observation)
+        return seen[:-1], {name: info[name] for name in ("text", "text_default")}
+
+    with closing(InlinerEnv(programs=PROGRAM, pipeline=ALONE, compiler="stock")) as stock:
+        (asked, measured), (expected, expected_measured) = play_on(stock), play_on(make(pipeline=ALONE))
+    assert measured == expected_measured
+    assert [{name: value.tolist() for name, value in one.items()} for one in asked] == [
+        {name: value.tolist() for name, value in one.items()} for one in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [({"compiler": "gcc"}, "expected one of plugin, stock"), ({"compiler": "stock", "embedding": "symbolic"}, "plugin")]
+)
+def test_compiler_that_cannot_is_refused(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        InlinerEnv(programs=PROGRAM, **arguments)

@@ -104,9 +104,9 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._episode: Episode | None = None
         self._refused: str | None = None
         self._owns_session = session is None
-        self._session: Session = WorkerSession() if session is None else session
+        self.session: Session = self._new_session() if session is None else session
         try:
-            self.task_spec: TaskSpec = self._session.configure(self.task, parameters)
+            self.task_spec: TaskSpec = self.session.configure(self.task, parameters)
             self._agent = self.task_spec.agents[0]
             self.observation_space = self._agent.observation_space
             self.action_space = self._agent.action_space
@@ -133,6 +133,10 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     def measured_at_start(self, final: Metrics) -> Metrics:
         """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
         earned together is ``reward(measured_at_start(final), final)``."""
+
+    def _new_session(self) -> Session:
+        """The compiler of an environment that is given none."""
+        return WorkerSession()
 
     def default_action(self, observation: Observation) -> int:
         """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
@@ -271,7 +275,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         """Ends the episode and, unless the compiler was given, the compiler."""
         self._leave_episode()
         if self._owns_session:
-            self._session.close()
+            self.session.close()
 
     def _draw(self) -> Program:
         return self.programs[int(self.np_random.integers(len(self.programs)))]
@@ -280,7 +284,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         self._leave_episode()
         self.program = program
         self._refused = None
-        self._episode = self._session.begin(self.task_spec, replace(self._request, program=program.bitcode))
+        self._episode = self.session.begin(self.task_spec, replace(self._request, program=program.bitcode))
 
     def _first_observation(self) -> tuple[Observation, Info]:
         try:

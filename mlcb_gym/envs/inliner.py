@@ -9,6 +9,7 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.session import INLINER, Session, StockSession
 
 METRICS: dict[str, tuple[str, ...]] = {
     "size": ("text", "size"),
@@ -19,6 +20,10 @@ METRICS: dict[str, tuple[str, ...]] = {
 """What is measured for each reward; the reward is about the first."""
 
 NO_EMBEDDING = "none"
+
+COMPILERS = ("plugin", "stock")
+STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
+"""What an untouched ``opt`` is called with, beside its advisor."""
 
 
 def default_of(metric: str) -> str:
@@ -73,7 +78,11 @@ class InlinerEnv(CompilerEnv):
     | ``growth`` | 2.0 | factor by which the IR may grow |
     | ``dense`` | False | measure at every question; otherwise at the end alone |
     | ``barred`` | () | answers that are never allowed |
+    | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``opt``: ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+
+    A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``barred``, ``target``,
+    ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising straight-line code.
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -101,14 +110,23 @@ class InlinerEnv(CompilerEnv):
         embedding: str = NO_EMBEDDING,
         growth: float = 2.0,
         dense: bool = False,
+        compiler: str = "plugin",
         **kwargs: Any,
     ) -> None:
+        if compiler not in COMPILERS:
+            raise TaskError(f"compiler={compiler!r}: expected one of {', '.join(COMPILERS)}")
+        if compiler == "stock" and embedding != NO_EMBEDDING:
+            raise TaskError(f"embedding={embedding!r}: a stock compiler has none of ours, expected compiler='plugin'")
+        self._compiler = compiler
         if reward not in METRICS:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(METRICS)}")
         self._measure = next(iter(METRICS[reward]), None)
         metrics = [*METRICS[reward], *map(default_of, METRICS[reward])]
         parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding} | _vocabulary(embedding)
         super().__init__(programs=programs, parameters=parameters, metrics=metrics, dense=dense, **kwargs)
+
+    def _new_session(self) -> Session:
+        return StockSession("opt", STOCK, advisor=INLINER) if self._compiler == "stock" else super()._new_session()
 
     @property
     def judged(self) -> tuple[str, str] | None:

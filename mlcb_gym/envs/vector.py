@@ -9,16 +9,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation, Timing
-from mlcb_gym.session import Session, WorkerSession
+from mlcb_gym.session import Session
 
 
 class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
-    """A vector environment whose sub-environments share one worker; each step costs as much as the slowest compiler among them.
+    """A vector environment whose sub-environments share one session; each step costs as much as the slowest compiler among them.
 
     Args:
         make: the class of the sub-environments.
         num_envs: how many.
-        session: the compiler; by default an own worker, ended by ``close``.
+        session: the compiler; by default the one that a sub-environment starts, ended by ``close``.
         autoreset_mode: NEXT_STEP (the step after an end returns the first observation of the next episode) or DISABLED.
         kwargs: given to every sub-environment.
     """
@@ -34,13 +34,12 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     ) -> None:
         if autoreset_mode == AutoresetMode.SAME_STEP:
             raise ValueError("autoreset_mode=SAME_STEP: expected NEXT_STEP or DISABLED")
-        self._owns_session = session is None
-        self._session: Session = WorkerSession() if session is None else session
+        self.envs: list[CompilerEnv] = []
         try:
-            self.envs = [make(session=self._session, **kwargs) for _ in range(num_envs)]
+            for _ in range(num_envs):
+                self.envs.append(make(session=self.envs[0].session if self.envs else session, **kwargs))
         except BaseException:
-            if self._owns_session:
-                self._session.close()
+            self.close_extras()
             raise
         first = self.envs[0]
         self.num_envs = num_envs
@@ -96,11 +95,9 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return self._batch(observations), rewards, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends every episode, and the worker where it is ours."""
-        for env in self.envs:
+        """Ends every episode, and the compiler, which the first sub-environment owns, where it is ours."""
+        for env in reversed(self.envs):
             env.close()
-        if self._owns_session:
-            self._session.close()
 
     def _batch(self, observations: list[Observation]) -> Observation:
         space = self.single_observation_space
