@@ -16,7 +16,7 @@ import pytest
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
-from mlcb_gym.session import Limits, Target, WorkerSession
+from mlcb_gym.session import Limits, Target, WorkerSession, worker
 from tests.conftest import BOMB, ENDLESS, SOURCE
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
@@ -211,6 +211,41 @@ def test_killed_worker_truncates_every_episode_and_one_new_worker_serves_them(ma
     for env in envs:
         env.reset(seed=1)
     assert len(children(session.pid)) == 3
+
+
+def test_stopped_child_ends_with_its_episode(make: Make, session: WorkerSession) -> None:
+    env = make()
+    env.reset(seed=1)
+    watched = [os.pidfd_open(child) for child in children(session.pid)]
+    os.kill(*children(session.pid), signal.SIGSTOP)
+    env.close()
+    assert ends(watched)
+
+
+def test_stopped_worker_is_replaced_when_the_first_turn_is_over(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.0)
+    env, running = make(limits=Limits(turn_seconds=1.0)), make()
+    running.reset(seed=1)
+    before = session.pid
+    assert before is not None
+    watched = [os.pidfd_open(pid) for pid in (before, *children(before))]
+    os.kill(before, signal.SIGSTOP)
+    env.reset(seed=1)
+    assert ends(watched)
+    assert session.pid not in (None, before)
+    assert outcome(running, MEM2REG)[1:] == (False, True)
+    assert "error" not in env.step(MEM2REG)[4]
+
+
+def test_stopped_worker_is_replaced_when_a_task_is_bound(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "START_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "STOP_SECONDS", 0.1)
+    make()
+    before = session.pid
+    assert before is not None
+    os.kill(before, signal.SIGSTOP)
+    make(actions=["function(mem2reg)", "stop"]).reset(seed=1)
+    assert session.pid not in (None, before)
 
 
 def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) -> None:
