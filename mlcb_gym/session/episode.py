@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from mlcb_gym import _native
@@ -20,7 +20,8 @@ HEARING_SECONDS = 1.0
 class Episode:
     """The learner's end of an episode.
 
-    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there.
+    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there. ``cache`` counts what a worker's
+    cache of sizes answered in all episodes before this one; it is there with the first message.
 
     Args:
         host: the channel to the compiler, which is about to speak; it is the episode's from now on.
@@ -41,6 +42,7 @@ class Episode:
     ) -> None:
         self._host, self._serializer, self._give_up = host, serializer, give_up
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
+        self.cache: Mapping[str, int] = {}
         self._child: int | None = None
         self._introduced = False  # has said who it is
         self._heard: _native.Message | None = None
@@ -143,8 +145,9 @@ class Episode:
         if message.kind != "begin" or self._introduced:
             return message
         self._introduced = True
+        pid, self.cache = _introduction(message.text or "{}")
         with translated():
-            self._watch(_pid(message.text or "{}"))
+            self._watch(pid)
         self._begin_turn()
         return None
 
@@ -155,10 +158,12 @@ class Episode:
                 self._child = os.pidfd_open(pid)
 
 
-def _pid(begin: str) -> int:
+def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
+    """The process id, and what the cache answered."""
     try:
-        return int(json.loads(begin)["pid"])
-    except (ValueError, KeyError, TypeError) as error:
+        said = json.loads(begin)
+        return int(said["pid"]), dict(said.get("cache", {}))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SessionLost(f"the compiler said {begin!r} where its process id was due") from error
 
 
