@@ -323,6 +323,17 @@ def test_program_that_did_not_change_is_parsed_once(make: Make, module: Path) ->
     np.testing.assert_equal(env.reset(seed=1), first)
 
 
+def test_what_the_cache_of_sizes_answered_is_told_at_the_start_of_an_episode(make: Make) -> None:
+    env = make(reward="size", programs="embedded/train/fft")
+    told = []
+    for _ in range(3):
+        env.reset(seed=1)
+        told.append(env.timing.cache)
+    assert not any(told[0].values())
+    assert told[1]["function_misses"] == told[2]["function_misses"] > 0
+    assert told[2]["function_hits"] > told[1]["function_hits"]
+
+
 def test_program_that_changed_is_read_again(make: Make, module: Path) -> None:
     env = make(programs=module)
     env.reset(seed=1)
