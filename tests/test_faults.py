@@ -47,7 +47,8 @@ OTHER = bind("posetrl", PARAMETERS | {"dimension": 75}).json.encode()
 STATE = {"action_mask": np.int8([1, 1, 0])}
 PATIENCE, DEADLINE = 10.0, 0.15
 """Seconds for what must happen, and for what does not."""
-SLACK = 4.0
+SLACK, OPT_SLACK = 4.0, 20.0
+"""More than it costs to say so; opt starts and compiles as well, on a machine that may be busy."""
 LEGAL = b"\1" + bytes(7)
 
 
@@ -214,13 +215,19 @@ def met(victim: int, fate: str) -> bool:
     """Whether the victim came to the point where its fate is."""
     if fate not in ("killed", "stopped"):
         return True
-    _, status = os.waitpid(victim, os.WUNTRACED)
+    deadline = time.monotonic() + SLACK
+    while not (waited := os.waitpid(victim, os.WUNTRACED | os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    status = waited[1]
     return os.WIFSTOPPED(status) if fate == "stopped" else os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def patience(fate: str, point: str) -> float:
-    """How long the end under test waits: whoever is gone must be known long before."""
-    return DEADLINE if fate == "stopped" or point in ("before it comes", "halfway in") else PATIENCE
+def deadlines(fate: str, point: str) -> tuple[float, ...]:
+    """How long the end under test waits. Whoever is gone must be known long before. Silence lasts until then; where a busy machine did not
+    let the peer come to its point in time, longer ones are tried."""
+    return (DEADLINE, 10 * DEADLINE, PATIENCE) if fate == "stopped" or point in ("before it comes", "halfway in") else (PATIENCE,)
 
 
 def observation() -> bytes:
@@ -249,38 +256,49 @@ def ask(uri: str) -> None:
 
 @pytest.mark.parametrize(("medium", "fate", "point"), cases(COMPILER_POINTS, fates(list(MEDIA))))
 def test_learner_outlives_its_compiler(path: Path, medium: str, fate: str, point: str) -> None:
-    made, seconds = MEDIA[medium], patience(fate, point)
-    part = compiler_part(made.compiler(path), observation(), end=observation())
-    with another_process(lambda: meets(fate, part, point)) as victim:
-        with ends_like(fate, point, 3 * seconds), made.host(path) as host:
-            learn(host, seconds)
-        assert not path.exists()
-        assert met(victim, fate)
+    made = MEDIA[medium]
+
+    def outlives(seconds: float) -> bool:
+        part = compiler_part(made.compiler(path), observation(), end=observation())
+        with another_process(lambda: meets(fate, part, point)) as victim:
+            with ends_like(fate, point, 3 * seconds), made.host(path) as host:
+                learn(host, seconds)
+            assert not path.exists()
+            return met(victim, fate)
+
+    assert any(map(outlives, deadlines(fate, point)))
 
 
 @pytest.mark.parametrize(("_", "fate", "point"), cases(COMPILER_POINTS[2:], fates(["socket"])))
 def test_learner_outlives_its_compiler_at_a_socket(_: str, fate: str, point: str) -> None:
-    ours, theirs = socket.socketpair()
-    seconds = patience(fate, point)
+    def outlives(seconds: float) -> bool:
+        ours, theirs = socket.socketpair()
 
-    def play() -> None:
-        ours.close()
-        meets(fate, compiler_part(socket_end(theirs), observation(), end=observation()), point)
+        def play() -> None:
+            ours.close()
+            meets(fate, compiler_part(socket_end(theirs), observation(), end=observation()), point)
 
-    with ours, another_process(play) as victim:
-        theirs.close()
-        with ends_like(fate, point, 3 * seconds), _native.Host(ours.detach()) as host:
-            learn(host, seconds)
-        assert met(victim, fate)
+        with ours, another_process(play) as victim:
+            theirs.close()
+            with ends_like(fate, point, 3 * seconds), _native.Host(ours.detach()) as host:
+                learn(host, seconds)
+            return met(victim, fate)
+
+    assert any(map(outlives, deadlines(fate, point)))
 
 
 @pytest.mark.parametrize(("medium", "fate", "point"), cases(LEARNER_POINTS, fates(list(MEDIA))))
 def test_compiler_outlives_its_learner(path: Path, medium: str, fate: str, point: str) -> None:
-    made, seconds = MEDIA[medium], patience(fate, point)
-    with another_process(lambda: meets(fate, learner_part(made.learner(path), hello()), point)) as victim:
-        with ends_like(fate, point, 3 * seconds):
-            ask(f"{made.uri(path)}?timeout={seconds}")
-        assert met(victim, fate)
+    made = MEDIA[medium]
+
+    def outlives(seconds: float) -> bool:
+        path.unlink(missing_ok=True)
+        with another_process(lambda: meets(fate, learner_part(made.learner(path), hello()), point)) as victim:
+            with ends_like(fate, point, 3 * seconds):
+                ask(f"{made.uri(path)}?timeout={seconds}")
+            return met(victim, fate)
+
+    assert any(map(outlives, deadlines(fate, point)))
 
 
 @pytest.mark.parametrize("medium", MEDIA)
@@ -292,9 +310,9 @@ def test_learner_that_answers_slowly_and_then_not_at_all_is_given_up(path: Path,
         time.sleep(DEADLINE / 2)
         next(point for point, _ in part if point == "second observation heard")
 
-    with another_process(play), _native.Compiler.open(f"{MEDIA[medium].uri(path)}?timeout={2 * DEADLINE}") as compiler:
+    with another_process(play), _native.Compiler.open(f"{MEDIA[medium].uri(path)}?timeout={10 * DEADLINE}") as compiler:
         assert compiler.observe(0, STATE) == 1
-        with ends_like("stopped", "second observation heard", 2 * DEADLINE):
+        with ends_like("stopped", "second observation heard", 10 * DEADLINE):
             compiler.observe(0, STATE)
 
 
@@ -399,17 +417,21 @@ OPT_POINTS = tuple(point for point in LEARNER_POINTS if point not in ("Hello sai
 @pytest.mark.parametrize(("medium", "fate", "point"), cases(OPT_POINTS, fates(list(MEDIA))))
 def test_opt_ends_with_one_line_when_its_learner_fails(path: Path, bitcode: Path, medium: str, fate: str, point: str) -> None:
     made, output = MEDIA[medium], path.with_name("out.bc")
-    seconds = 3 * DEADLINE if fate == "stopped" or point in ("before it comes", "halfway in") else PATIENCE
-    part = learner_part(made.learner(path), hello(dict(real_spec().parameters)))
-    with another_process(lambda: meets(fate, part, point)) as victim:
-        runner = f"-mlcb-runner={made.uri(path)}?timeout={seconds}"
-        command = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", "-passes=posetrl", runner, bitcode, "-o", output]
-        ended = subprocess.run(command, env=toolchain.environment(), capture_output=True, text=True, timeout=3 * seconds + SLACK)
-        assert met(victim, fate)
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert len(ended.stderr.splitlines()) == 1
-    assert "mlcb: " in ended.stderr
-    assert not output.exists()
+
+    def outlives(seconds: float) -> bool:
+        path.unlink(missing_ok=True)
+        part = learner_part(made.learner(path), hello(dict(real_spec().parameters)))
+        with another_process(lambda: meets(fate, part, point)) as victim:
+            runner = f"-mlcb-runner={made.uri(path)}?timeout={seconds}"
+            command = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", "-passes=posetrl", runner, bitcode, "-o", output]
+            ended = subprocess.run(command, env=toolchain.environment(), capture_output=True, text=True, timeout=3 * seconds + OPT_SLACK)
+            assert (ended.returncode, ended.stdout) == (1, "")
+            assert len(ended.stderr.splitlines()) == 1
+            assert "mlcb: " in ended.stderr
+            assert not output.exists()
+            return met(victim, fate)
+
+    assert any(map(outlives, deadlines(fate, point)))
 
 
 @pytest.fixture(scope="session")
