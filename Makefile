@@ -9,7 +9,7 @@ NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECU
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native check check-sanitizers check-address check-thread check-slow fuzz lint bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native check check-sanitizers check-address check-thread check-faults check-slow fuzz lint bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -66,6 +66,10 @@ fuzz: setup
 	  MLCB_SERIALIZERS=build/fuzz/native build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
 	    -artifact_prefix=build/fuzz-corpus/$$name- -verbosity=0 -print_final_stats=1 build/fuzz-corpus/$$name tests/fuzz/seeds/$$name; \
 	done
+
+FAULT_REPEATS ?= 50
+check-faults: setup
+	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
 
 check-slow: setup
 	$(PY) -m pytest -q -m slow

@@ -4,9 +4,8 @@
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import cycle, islice
-from pathlib import Path
 
-from benchmarks.report import Figure
+from benchmarks.report import Figure, resident_megabytes
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
@@ -20,11 +19,11 @@ def figures() -> Iterator[Figure]:
     with closing(WorkerSession()) as session, closing(PosetRLEnv(programs=programs, actions=["stop"], reward="none", session=session)) as env:
         for program in programs:
             env.reset(options={"program": program})
-        filled = _resident_megabytes(session)
+        filled = resident_megabytes(session.pid)
         for program in islice(cycle(programs[:20]), EPISODES):
             env.reset(options={"program": program})
             env.step(0)
-        after = _resident_megabytes(session)
+        after = resident_megabytes(session.pid)
     yield Figure(f"worker with {INSTRUCTIONS} instructions cached", filled, "MB", 300, note=f"{len(programs)} modules")
     yield Figure(f"growth over {EPISODES} episodes", after - filled, "MB", 5)
 
@@ -35,10 +34,3 @@ def _programs(instructions: int) -> Iterator[object]:
             return
         instructions -= module.instructions
         yield resolve(module.uri)[0]
-
-
-def _resident_megabytes(session: WorkerSession) -> float:
-    """Physical memory of the worker itself, its children left out."""
-    status = Path(f"/proc/{session.pid}/status").read_text()
-    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(kilobytes) / 1024

@@ -48,6 +48,13 @@ def show(title: str, figures: Iterable[Figure]) -> bool:
     return all(f.verdict != "MISSED" for f in figures)
 
 
+def resident_megabytes(pid: int | None) -> float:
+    """Physical memory of a process itself, its children left out."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(kilobytes) / 1024
+
+
 def machine() -> str:
     """The machine, the load on it, and the commit."""
     cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "?")

@@ -4,7 +4,7 @@
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -24,12 +24,13 @@ def figures() -> Iterator[Figure]:
     programs = programs_of_about(INSTRUCTIONS)
     rng = np.random.default_rng(SEED)
     sequences = [(program, rng.integers(len(ACTIONS), size=STEPS)) for program in programs for _ in range(EPISODES)]
-    plain, plain_outside, resets = _env_seconds(sequences, reward="none")
-    sized, _, _ = _env_seconds(sequences, reward="size")
+    plain, plain_outside, resets, _ = _env_seconds(sequences, reward="none")
+    sized, _, _, cache = _env_seconds(sequences, reward="size")
     baseline, baseline_sized = _process_seconds(sequences[::EPISODES])
     note = f"{len(sequences)} episodes of {STEPS} random steps, {INSTRUCTIONS} instructions, caches cold"
     yield Figure("a process per step / env step, no size", baseline / plain, "x", 8, 15, higher=True, note=note)
     yield Figure("a process per step / env step, size every step", baseline_sized / sized, "x", 2.5, 5, higher=True)
+    yield from _hit_rates(cache)
     yield Figure("outside LLVM per step", 1e6 * plain_outside, "us", 300, 100, note="step - the compiler's own turn")
     yield Figure("env step, no size", 1e3 * plain, "ms")
     yield Figure("env step, size every step", 1e3 * sized, "ms")
@@ -46,8 +47,8 @@ def programs_of_about(instructions: int) -> list[Program]:
     return [resolve(module.uri)[0] for module in modules[:PROGRAMS]]
 
 
-def _env_seconds(sequences: Sequence[tuple[Program, np.ndarray]], *, reward: str) -> tuple[float, float, float]:
-    """Mean seconds of a step, of what of it is not the compiler's turn, and of a reset; in a fresh worker."""
+def _env_seconds(sequences: Sequence[tuple[Program, np.ndarray]], *, reward: str) -> tuple[float, float, float, Mapping[str, int]]:
+    """Mean seconds of a step, of what of it is not the compiler's turn, and of a reset; in a fresh worker, and what its cache answered."""
     timed = Reward((*REWARDS[reward].metrics, "llvm_seconds"), REWARDS[reward].of_step)
     steps, llvm, resets = [], [], []
     with closing(PosetRLEnv(programs=[p for p, _ in sequences], actions=[*ACTIONS, "stop"], reward=timed)) as env:
@@ -64,8 +65,17 @@ def _env_seconds(sequences: Sequence[tuple[Program, np.ndarray]], *, reward: str
                 llvm.append(info["llvm_seconds"])
                 if ended:
                     break
+        env.reset()
+        cache = env.timing.cache
     outside = np.array(steps) - np.array(llvm)
-    return float(np.mean(steps)), float(np.median(outside)), float(np.mean(resets))
+    return float(np.mean(steps)), float(np.median(outside)), float(np.mean(resets)), cache
+
+
+def _hit_rates(cache: Mapping[str, int]) -> Iterator[Figure]:
+    """Sizes come from those of functions; a module is looked up whole where that is not exact."""
+    for what in ("function", "module"):
+        hits, misses = cache[f"{what}_hits"], cache[f"{what}_misses"]
+        yield Figure(f"cache hits, of {hits + misses} {what}s", hits / max(hits + misses, 1), "of 1")
 
 
 def _process_seconds(sequences: Sequence[tuple[Program, np.ndarray]]) -> tuple[float, float]:

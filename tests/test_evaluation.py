@@ -3,8 +3,10 @@
 
 import io
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +14,16 @@ import pytest
 from rich.console import Console
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.export.objects import object_size
 from mlcb_gym.policies import shipped
-from mlcb_gym.training.baselines import Baselines
+from mlcb_gym.toolchain import tool
+from mlcb_gym.training.baselines import CLANG, Baselines
 from mlcb_gym.training.evaluation import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy
 from mlcb_gym.training.rollouts import play_in_order, replay
 from mlcb_gym.training.statistics import estimate, geomean
 from mlcb_gym.training.traces import FAILED_RATIO, Trace
 
+STOP = 4
 RATIOS = [0.9, 0.8, 1.1, 1.0]
 PROJECTS = ["a", "a", "b", "b"]
 
@@ -92,11 +97,21 @@ def test_table_and_json_say_the_same(evaluation: Evaluation, tmp_path: Path) -> 
     assert (tmp_path / "evaluation.png").stat().st_size > 0
 
 
-def test_seconds_of_an_episode_are_those_of_all_its_turns(make_env: Callable[..., PosetRLEnv], program: Path) -> None:
-    short, long = play_in_order([make_env(reward=TIMED)], (replay(program, (2,) * count) for count in (1, 10)))
+@pytest.mark.parametrize("dense", [True, False])
+def test_seconds_of_an_episode_are_those_of_all_its_turns(make_env: Callable[..., PosetRLEnv], program: Path, dense: bool) -> None:
+    env = make_env(reward=TIMED, dense=dense)
+    short, long = play_in_order([env], (replay(program, (*(2,) * count, STOP)) for count in (1, 10)))
     assert short.seconds is not None
     assert long.seconds is not None
     assert 0 < short.seconds < long.seconds
+
+
+@pytest.mark.parametrize("level", ["-Os", "-O2"])
+def test_other_levels_are_clangs_own(make_env: Callable[..., PosetRLEnv], tmp_path: Path, level: str) -> None:
+    source = Path(str(files("mlcb_gym").joinpath("corpus/embedded/test/aes.c")))
+    subprocess.run([tool("clang"), level, "-c", "-w", "-fno-ident", source, "-o", tmp_path / "aes.o"], check=True)
+    (trace,) = play_in_order([make_env(actions=[CLANG[f"clang {level}"], "stop"])], [replay("embedded/test/aes", (0,))])
+    assert trace.sizes[-1] == object_size(tmp_path / "aes.o")
 
 
 def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:

@@ -137,6 +137,13 @@ def test_fifos_go_with_the_server(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_options_of_the_runner_may_stand_in_the_servers_uri(tmp_path: Path) -> None:
+    with ModelServer(f"pipe:{tmp_path}/x?timeout={SECONDS}&serdes=json") as server, ThreadPoolExecutor(1) as thread:
+        advice = thread.submit(lambda: _ask_once(server.uri))
+        server.answer(lambda agent, tensors: 1, seconds=SECONDS)
+        assert advice.result() == 1
+
+
 @pytest.mark.parametrize("uri", ["onnx:x", "pipe:", "x"])
 def test_place_that_is_none_is_refused(uri: str) -> None:
     with pytest.raises(TaskError, match="expected pipe:BASE"):

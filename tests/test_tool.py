@@ -4,15 +4,17 @@
 import errno
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.session import Limits
+from mlcb_gym.session import Limits, process, tool
 from mlcb_gym.session.tool import ToolSession
 from tests.conftest import BOMB, ENDLESS
 
@@ -85,15 +87,36 @@ def test_killed_opt_truncates(make: Make) -> None:
     env.reset()
 
 
-@pytest.mark.parametrize("when", [MEM2REG, ENDLESS_ACTION])
-def test_silent_opt_is_ended_at_the_deadline(make: Make, monkeypatch: pytest.MonkeyPatch, when: int) -> None:
+def test_stopped_opt_is_ended_at_the_deadline_and_truncates(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
-    env = make(limits=Limits(turn_seconds=1.8))
+    env = make(limits=Limits(turn_seconds=0.8))
     env.reset()
-    (pid,) = compilers()
-    if when == MEM2REG:
-        os.kill(pid, signal.SIGSTOP)
-    assert outcome(env, when) == ("the compiler was silent for 2 s", 0.0, False, True)
+    os.kill(*compilers(), signal.SIGSTOP)
+    assert outcome(env, MEM2REG) == ("the compiler was silent for 1 s", 0.0, False, True)
+
+
+def test_endless_pass_does_not_pay(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
+    env = make(limits=Limits(turn_seconds=0.8))
+    env.reset()
+    assert outcome(env, ENDLESS_ACTION) == ("opt took longer than 1 s for one turn", -1.0, True, False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_opt_that_fails_before_it_comes_is_a_fault_of_the_machine(make: Make, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    monkeypatch.setattr(tool, "START_SECONDS", 0.3)
+    monkeypatch.setattr(process, "STOP_SECONDS", 0.1)
+    started = subprocess.Popen
+
+    def fail(*arguments: Any, **keywords: Any) -> subprocess.Popen[bytes]:
+        process = started(*arguments, **keywords)
+        process.send_signal(number)
+        return process
+
+    env = make()
+    monkeypatch.setattr(subprocess, "Popen", fail)
+    with pytest.raises(SessionLost, match="nobody opened"):
+        env.reset()
 
 
 def test_full_disk_at_the_start_is_one_line(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
-from mlcb_gym.session import Limits, Target, WorkerSession
+from mlcb_gym.session import Limits, Target, WorkerSession, worker
 from tests.conftest import BOMB, ENDLESS, SOURCE
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
@@ -213,6 +213,41 @@ def test_killed_worker_truncates_every_episode_and_one_new_worker_serves_them(ma
     assert len(children(session.pid)) == 3
 
 
+def test_stopped_child_ends_with_its_episode(make: Make, session: WorkerSession) -> None:
+    env = make()
+    env.reset(seed=1)
+    watched = [os.pidfd_open(child) for child in children(session.pid)]
+    os.kill(*children(session.pid), signal.SIGSTOP)
+    env.close()
+    assert ends(watched)
+
+
+def test_stopped_worker_is_replaced_when_the_first_turn_is_over(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.0)
+    env, running = make(limits=Limits(turn_seconds=1.0)), make()
+    running.reset(seed=1)
+    before = session.pid
+    assert before is not None
+    watched = [os.pidfd_open(pid) for pid in (before, *children(before))]
+    os.kill(before, signal.SIGSTOP)
+    env.reset(seed=1)
+    assert ends(watched)
+    assert session.pid not in (None, before)
+    assert outcome(running, MEM2REG)[1:] == (False, True)
+    assert "error" not in env.step(MEM2REG)[4]
+
+
+def test_stopped_worker_is_replaced_when_a_task_is_bound(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "START_SECONDS", 1.0)
+    monkeypatch.setattr(worker, "STOP_SECONDS", 0.1)
+    make()
+    before = session.pid
+    assert before is not None
+    os.kill(before, signal.SIGSTOP)
+    make(actions=["function(mem2reg)", "stop"]).reset(seed=1)
+    assert session.pid not in (None, before)
+
+
 def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) -> None:
     env = make()
     worker = session.pid
@@ -286,6 +321,17 @@ def test_program_that_did_not_change_is_parsed_once(make: Make, module: Path) ->
     module.write_bytes(b"\0" * status.st_size)
     os.utime(module, ns=(status.st_atime_ns, status.st_mtime_ns))
     np.testing.assert_equal(env.reset(seed=1), first)
+
+
+def test_what_the_cache_of_sizes_answered_is_told_at_the_start_of_an_episode(make: Make) -> None:
+    env = make(reward="size", programs="embedded/train/fft")
+    told = []
+    for _ in range(3):
+        env.reset(seed=1)
+        told.append(env.timing.cache)
+    assert not any(told[0].values())
+    assert told[1]["function_misses"] == told[2]["function_misses"] > 0
+    assert told[2]["function_hits"] > told[1]["function_hits"]
 
 
 def test_program_that_changed_is_read_again(make: Make, module: Path) -> None:

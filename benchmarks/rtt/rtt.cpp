@@ -2,6 +2,7 @@
 // The compiler of the round-trip benchmark: asks for vectors of 500 to 50 000 by 500.
 //
 //   rtt ask URI            any runner; {} in the URI stands for the length
+//   rtt repeat URI LENGTH COUNT   the same question so many times
 //   rtt floor NAME [DIR]   dot, fifo, shm, json-dump; onnx-packed or onnx-plain of the models in DIR
 //   rtt observation KIND   of PosetRL, over socket, pipe or shm, both ends here
 #include "rtt.h"
@@ -63,6 +64,14 @@ Expected<Model> openModel(std::string Uri, size_t Length) {
     return Unexpected(Bound.error());
   std::ranges::copy(vectorOf(Length), Runner->tensor<float>(regression::model::x).begin());
   return [Runner](const std::vector<float> &) { return Runner->evaluate<float>(); };
+}
+
+Expected<void> repeat(const std::string &Uri, size_t Length, size_t Count) {
+  auto Ask = openModel(Uri, Length);
+  for (size_t Time = 0; Ask && Time < Count; ++Time)
+    if (auto Answer = (*Ask)({}); !Answer)
+      return Unexpected(Answer.error());
+  return Ask.map([](const Model &) {});
 }
 
 struct Link {
@@ -129,6 +138,8 @@ Expected<void> run(const std::vector<std::string> &Words) {
   const std::string What = Words.size() > 1 ? Words[0] : "", Name = Words.size() > 1 ? Words[1] : "";
   if (What == "ask")
     return timeAll([&](size_t Length) { return openModel(Name, Length); });
+  if (What == "repeat" && Words.size() == 4)
+    return repeat(Name, std::strtoul(Words[2].c_str(), nullptr, 10), std::strtoul(Words[3].c_str(), nullptr, 10));
   if (What == "observation")
     return timeObservation(Name);
   if (Name.starts_with("onnx-") && Words.size() > 2)
@@ -136,7 +147,7 @@ Expected<void> run(const std::vector<std::string> &Words) {
   for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"json-dump", &jsonDump}})
     if (Name == Floor)
       return timeAll(Make);
-  return fail(ErrorKind::InvalidArgument, "usage: rtt ask URI | floor NAME [DIR] | observation KIND");
+  return fail(ErrorKind::InvalidArgument, "usage: rtt ask URI | repeat URI LENGTH COUNT | floor NAME [DIR] | observation KIND");
 }
 
 } // namespace

@@ -6,7 +6,7 @@ import operator
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from textwrap import indent
 from typing import Any, ClassVar
 
@@ -30,12 +30,14 @@ MAX_REDRAWS = 20
 
 @dataclass
 class Timing:
-    """Where an environment's time went, in seconds. Never part of ``info``, which is equal for equal runs."""
+    """Where an environment's time went, in seconds, and what the worker's cache of sizes had answered, to all its environments, when the last
+    episode began. Never part of ``info``, which is equal for equal runs."""
 
     steps: int = 0
     episodes: int = 0
     redrawn: int = 0
     waiting: float = 0.0
+    cache: Mapping[str, int] = field(default_factory=dict)
 
 
 class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
@@ -295,6 +297,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             self._leave_episode()
             raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
         self.timing.episodes += 1
+        self.timing.cache = self._episode.cache if self._episode is not None else {}
         self._steps, self._return = 0, 0.0
         self._observe(message)
         return self._observation, self._info()

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from mlcb_gym import _native
@@ -20,28 +20,48 @@ HEARING_SECONDS = 1.0
 class Episode:
     """The learner's end of an episode.
 
-    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there.
+    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there. ``cache`` counts what a worker's
+    cache of sizes answered in all episodes before this one; it is there with the first message.
 
     Args:
         host: the channel to the compiler, which is about to speak; it is the episode's from now on.
         spec: the task as bound at both ends.
         request: what the compiler was told at its start.
         serializer: that of the channel, for the channels of its clones.
+        give_up: called when the compiler let its first turn pass without so much as saying who it is: what starts compilers is stuck.
     """
 
-    def __init__(self, host: _native.Host | _native.MlgoHost, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> None:
-        self._host, self._serializer = host, serializer
+    def __init__(
+        self,
+        host: _native.Host | _native.MlgoHost,
+        spec: TaskSpec,
+        request: EpisodeRequest,
+        serializer: str = "bitstream",
+        *,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._host, self._serializer, self._give_up = host, serializer, give_up
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
+        self.cache: Mapping[str, int] = {}
         self._child: int | None = None
-        self._introduced = False
+        self._introduced = False  # has said who it is
         self._heard: _native.Message | None = None
         self._fault: CompilerError | SessionLost | None = None
         self._begin_turn()
 
     @classmethod
-    def on_socket(cls, socket: int, spec: TaskSpec, request: EpisodeRequest, serializer: str = "bitstream") -> "Episode":
+    def on_socket(
+        cls,
+        socket: int,
+        spec: TaskSpec,
+        request: EpisodeRequest,
+        serializer: str = "bitstream",
+        *,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> "Episode":
         """An episode on a connected Unix socket, which it takes over."""
-        return cls(_native.Host(socket, spec.json, list(request.metrics), request.measure, serializer), spec, request, serializer)
+        host = _native.Host(socket, spec.json, list(request.metrics), request.measure, serializer)
+        return cls(host, spec, request, serializer, give_up=give_up)
 
     def receive(self) -> _native.Message:
         """The compiler's next observation, or the end of the episode.
@@ -93,15 +113,24 @@ class Episode:
             return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer)
 
     def close(self) -> None:
-        """Closes the channel, which ends the compiler's child."""
+        """Closes the channel, which ends the compiler's child; a stopped one would not see it, and is killed. May be called twice."""
         self._host.close()
         if self._child is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._child, signal.SIGKILL)
             os.close(self._child)
             self._child = None
 
     def _left(self, kind: str) -> CompilerError | SessionLost:
         """What it means that the compiler said something else than a state."""
         return SessionLost(f"the compiler said {kind!r} where an observation was due")
+
+    def _silent(self) -> CompilerError | SessionLost:
+        """Gives up a compiler that let its turn pass without a word; says what that means."""
+        self.close()
+        if not self._introduced:
+            self._give_up()
+        return SessionLost(f"the compiler was silent for {self._turn_seconds:g} s")
 
     def _begin_turn(self) -> None:
         self._turn_ends = time.monotonic() + self._turn_seconds
@@ -112,13 +141,13 @@ class Episode:
             try:
                 message = self._host.receive(max(self._turn_ends - time.monotonic(), HEARING_SECONDS))
             except _native.Timeout as error:
-                self._kill()
-                raise SessionLost(f"the compiler was silent for {self._turn_seconds:g} s") from error
+                raise self._silent() from error
         if message.kind != "begin" or self._introduced:
             return message
         self._introduced = True
+        pid, self.cache = _introduction(message.text or "{}")
         with translated():
-            self._watch(_pid(message.text or "{}"))
+            self._watch(pid)
         self._begin_turn()
         return None
 
@@ -128,18 +157,13 @@ class Episode:
             with suppress(ProcessLookupError):
                 self._child = os.pidfd_open(pid)
 
-    def _kill(self) -> None:
-        """Ends a child that no longer listens: a stopped process does not see its channel close."""
-        if self._child is not None:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._child, signal.SIGKILL)
-        self.close()
 
-
-def _pid(begin: str) -> int:
+def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
+    """The process id, and what the cache answered."""
     try:
-        return int(json.loads(begin)["pid"])
-    except (ValueError, KeyError, TypeError) as error:
+        said = json.loads(begin)
+        return int(said["pid"]), dict(said.get("cache", {}))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SessionLost(f"the compiler said {begin!r} where its process id was due") from error
 
 

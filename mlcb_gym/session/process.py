@@ -101,6 +101,12 @@ class ToolProcess:
         status = self._process.returncode
         return (self._failed(status) if status and not self._errors.closed else None) or lost
 
+    def late(self, seconds: float) -> CompilerError | None:
+        """Why it let that long a turn pass: it is busy with what it was told to do. None where it ended, or somebody stopped it."""
+        if self.ended() or os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
+            return None
+        return CompilerError(f"{self.tool} took longer than {seconds:g} s for one turn")
+
     def failure(self) -> str | None:
         """The first line that it wrote of an error."""
         self._errors.seek(0)

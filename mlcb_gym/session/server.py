@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from mlcb_gym import _native
 from mlcb_gym.errors import TaskError
@@ -22,9 +23,9 @@ class ModelServer:
     """A place where compilers find a model. A context manager: the place goes with it.
 
     Args:
-        uri: what the compiler's runner is told, ``?serdes=NAME`` included where it is not bitstream: ``pipe:BASE``, the FIFOs ``BASE.in`` and
-            ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary folder. Or
-            ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
+        uri: what the compiler's runner is told, with its options (``?serdes=NAME`` where it is not bitstream): ``pipe:BASE``, the FIFOs
+            ``BASE.in`` and ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary
+            folder. Or ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
             if the server leaves it, and must be ended then.
         task: for ``mlgo:``, the JSON that declares what such a compiler asks; every other declares its own.
 
@@ -35,13 +36,14 @@ class ModelServer:
     def __init__(self, uri: str | None = None, *, task: str | None = None) -> None:
         with ExitStack() as made:
             self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
-            asked = re.fullmatch(r"(pipe|shm|mlgo):([^?]+)(?:\?serdes=(\w+))?", self.uri)
+            asked = re.fullmatch(r"(pipe|shm|mlgo):([^?]+)(?:\?(.*))?", self.uri)
             if asked is None:
                 raise TaskError(f"a model server at {uri!r}: expected pipe:BASE, shm:PATH or mlgo:BASE")
             if (asked[1] == "mlgo") != (task is not None) or (task and asked[3]):
                 raise TaskError(f"a model server at {uri!r}: a task is declared for mlgo:BASE, and for nothing else")
             self._task = task
-            self._scheme, self._path, self._serializer = asked[1], asked[2], asked[3] or "bitstream"
+            self._scheme, self._path = asked[1], asked[2]
+            self._serializer = dict(parse_qsl(asked[3] or "")).get("serdes", "bitstream")
             if self._scheme != "shm":
                 for fifo in (Path(f"{self._path}.in"), Path(f"{self._path}.out")):
                     if not fifo.exists():

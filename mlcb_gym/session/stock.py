@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import _native
-from mlcb_gym.errors import SessionLost, TaskError
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.measure import ModuleMeasure
 from mlcb_gym.session.process import ToolProcess
@@ -135,6 +135,11 @@ class StockEpisode(Episode):
         """Ends the compiler before its channel: without one it would spin."""
         self._tool.close()
         super().close()
+
+    def _silent(self) -> CompilerError | SessionLost:
+        late = self._tool.late(self._turn_seconds)
+        lost = super()._silent()
+        return late or lost
 
     def _hear(self) -> _native.Message | None:
         message = super()._hear()

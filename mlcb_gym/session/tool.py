@@ -69,7 +69,7 @@ class ToolEpisode(Episode):
                 host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, serializer, request.measure)
                 self._begin_turn()
             except _native.NativeError as error:
-                raise CompilerError(self._tool.failure() or str(error)) from error
+                raise self._tool.cause(SessionLost(str(error))) from error
             started.pop_all()
 
     def receive(self) -> _native.Message:
@@ -91,6 +91,11 @@ class ToolEpisode(Episode):
         with suppress(CompilerError, SessionLost):
             self._tool.finish(self._turn_seconds)
         return CompilerError(self._tool.failure() or f"opt said {kind!r} where an observation was due")
+
+    def _silent(self) -> CompilerError | SessionLost:
+        late = self._tool.late(self._turn_seconds)
+        lost = super()._silent()
+        return late or lost
 
     def _connect(self, host: _native.Host) -> None:
         """Waits until `opt` opens the channel, as long as it lives."""

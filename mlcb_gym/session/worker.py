@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from mlcb_gym import _native, toolchain
@@ -40,16 +41,18 @@ class WorkerSession:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task in the worker, which parses every pipeline once."""
-        self._ensure_running()
-        spec = self._hello(task, parameters)
+        """Binds the task in the worker, which parses every pipeline once. A worker that was lost is started anew, once."""
+        try:
+            spec = self._configure(task, parameters)
+        except SessionLost:
+            spec = self._configure(task, parameters)
         self._configured[spec.digest] = (task, parameters)
         return spec
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         """Forks a child for the program; its first observation, or its error, comes through the episode.
 
-        A worker that died since the last episode is started anew, once.
+        A worker that died since the last episode is started anew, once; one that starts nothing is killed when the first turn is over.
         """
         try:
             return self._begin(spec, request)
@@ -65,13 +68,17 @@ class WorkerSession:
             try:
                 self._process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+                _end(self._process)
             self._process = None
+
+    def _configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        self._ensure_running()
+        return self._hello(task, parameters)
 
     def _begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         self._ensure_running()
         assert self._control is not None
+        assert self._process is not None
         payload = asdict(request) | {"digest": spec.digest, "program": str(request.program)}
         with translated():
             ours, theirs = socket.socketpair()
@@ -81,7 +88,7 @@ class WorkerSession:
             ours.close()
             self.close()
             raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request, self._serializer)
+        return Episode.on_socket(ours.detach(), spec, request, self._serializer, give_up=partial(_end, self._process))
 
     def _ensure_running(self) -> None:
         if self.pid is not None and self._control is not None and self._control.fileno() >= 0:
@@ -112,3 +119,9 @@ class WorkerSession:
         except _native.NativeError as error:
             self.close()
             raise SessionLost(f"mlcb-worker: {error}") from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kills a worker that is stopped, or hangs, and with it all its children."""
+    process.kill()
+    process.wait()

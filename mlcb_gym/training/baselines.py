@@ -23,6 +23,12 @@ PIPELINES = {
 }
 """Fixed sequences that anybody would try. They are no -Os and no -O2: every function carries ``minsize``, as for -Oz, and keeps it."""
 
+CLANG = {
+    "clang -Os": "{force-remove-attribute=minsize} forceattrs ; default<Os>",
+    "clang -O2": "{force-remove-attribute=minsize,force-remove-attribute=optsize} forceattrs ; default<O2>",
+}
+"""What clang itself makes at its other levels, whose functions carry other attributes. Nothing that a policy for -Oz may choose."""
+
 
 @dataclass(frozen=True)
 class Baselines:

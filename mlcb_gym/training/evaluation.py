@@ -14,10 +14,10 @@ from rich.progress import track
 from rich.table import Table
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.posetrl import PosetRLEnv, Reward
+from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.baselines import PIPELINES, Baselines
+from mlcb_gym.training.baselines import CLANG, PIPELINES, Baselines
 from mlcb_gym.training.policy import random
 from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play_in_order, replay
 from mlcb_gym.training.statistics import Estimate, estimate
@@ -28,7 +28,7 @@ COUNTS = (1, 10)
 """Of how many episodes the best is taken, where nobody says otherwise."""
 PAIRS = ((POLICY, BEST_FIXED),)
 """Methods that are compared with one another, program by program."""
-TIMED = Reward(("llvm_seconds",), lambda before, after: 0.0)
+TIMED = replace(REWARDS["size"], metrics=(*REWARDS["size"].metrics, "llvm_seconds"))
 
 
 @dataclass
@@ -96,7 +96,9 @@ class Evaluation:
     def table(self) -> Table:
         """Geometric means with 95 % intervals; the last rows compare methods with one another."""
         columns = ("size / -Oz", "95 % by program", "95 % by project", "text / -Oz", "time / -Oz", "LLVM ms", "smaller", "larger")
-        table = Table("method", *columns, title=self.title, caption="time: LLVM's, on passes and observations; LLVM ms: of a program, on average")
+        table = Table(
+            "method", *columns, title=self.title, caption="time: LLVM's on the CPU, on passes and observations; LLVM ms: of a program, on average"
+        )
         for method, ratios in self.size.items():
             wins = (sum(r < 1 for r in ratios), sum(r > 1 for r in ratios))
             table.add_row(method, *_cells(self.estimates(method)), _milliseconds(self.seconds[method]), *map(str, wins))
@@ -122,19 +124,15 @@ class Evaluation:
 
 
 class _Bench:
-    """The programs in compilers of one action space: where sizes are measured, several at once; where time is, one alone."""
+    """The programs in compilers of one action space, several at once: the time that they tell is of their own thread."""
 
     def __init__(self, session: WorkerSession, programs: Sequence[Program], **arguments: Any) -> None:
         self._programs = programs
-        self._envs = [PosetRLEnv(session=session, programs=programs, dense=False, **arguments) for _ in range(PARALLEL)]
-        self._timed = PosetRLEnv(session=session, programs=programs, reward=TIMED, **arguments)
+        self._envs = [PosetRLEnv(session=session, programs=programs, reward=TIMED, dense=False, **arguments) for _ in range(PARALLEL)]
 
     def run(self, script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
         """One trace per program, in their order, with its time."""
-        traces = play_in_order(self._envs, map(script, track(self._programs, description=label, transient=True)))
-        again = (replay(program, trace.actions) for program, trace in zip(self._programs, traces, strict=True))
-        timed = play_in_order([self._timed], track(again, description=f"{label}, timed", total=len(traces), transient=True))
-        return [replace(trace, seconds=None if trace.error else time.seconds) for trace, time in zip(traces, timed, strict=True)]
+        return play_in_order(self._envs, map(script, track(self._programs, description=label, transient=True)))
 
 
 def evaluate_policy(
@@ -176,7 +174,7 @@ def _add_fixed(evaluation: Evaluation, bench: _Bench, baselines: Baselines, coun
 
 
 def _fixed(baselines: Baselines) -> dict[str, str]:
-    return PIPELINES | {BEST_FIXED: baselines.best_fixed}
+    return PIPELINES | CLANG | {BEST_FIXED: baselines.best_fixed}
 
 
 def _texts(baselines: Baselines) -> list[str]:

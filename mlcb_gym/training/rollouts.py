@@ -81,7 +81,7 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
     ratios = tuple(a.info["ratio"] for a in answers if "ratio" in a.info)
     last = answer.info
     measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
-    seconds = sum(a.info["llvm_seconds"] for a in answers) if "llvm_seconds" in last and "error" not in last else None
+    seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
     return Trace(name, tuple(actions), ratios, last.get("error"), measured, seconds)
 
 

@@ -20,7 +20,7 @@ class Trace:
         ratios: to the compiler's own heuristic, in what the environment judges by: before the first action and after each; the last one alone
             where only the end was measured.
         measured: what was measured last.
-        seconds: what the compiler worked, where that was measured at every step.
+        seconds: what the compiler worked, where that was measured.
     """
 
     program: str

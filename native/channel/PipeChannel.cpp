@@ -48,17 +48,25 @@ public:
   int fileno() const override { return In.get(); }
   FileDescriptor takeAttached() override { return {}; }
 
+  /// A peer that closed its reading half will not answer either, while its writing half may stay open for ever.
+  Expected<bool> readable(Deadline Until) override {
+    pollfd Watched[] = {{In.get(), POLLIN, 0}, {Out.get(), 0, 0}};
+    auto Ready = waitFor(Watched, Until, Interrupted);
+    Deaf = Deaf || (Watched[1].revents & POLLERR);
+    return Ready;
+  }
+
 private:
   Expected<bool> writable(Deadline Until) override { return waitFor(Out.get(), POLLOUT, Until, Interrupted); }
 
   Expected<size_t> tryReceive(std::span<std::byte> Into) override {
     const ssize_t Got = ::read(In.get(), Into.data(), Into.size());
-    if (Got < 0)
-      return wouldBlockOr("read");
+    if (Got > 0)
+      return static_cast<size_t>(Got);
     // A FIFO that no writer has opened yet reads as empty too, but has not hung up.
-    if (Got == 0 && hungUp(In.get()))
+    if (Deaf || (Got == 0 && hungUp(In.get())))
       return peerGone();
-    return static_cast<size_t>(Got);
+    return Got < 0 ? wouldBlockOr("read") : 0;
   }
 
   Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
@@ -71,6 +79,7 @@ private:
   }
 
   FileDescriptor In, Out;
+  bool Deaf = false; // no more comes than the pipe holds
 };
 
 void setNonBlocking(int Fd) { ::fcntl(Fd, F_SETFL, ::fcntl(Fd, F_GETFL) | O_NONBLOCK); }

@@ -27,8 +27,8 @@ Expected<sockaddr_un> addressOf(const std::string &Path) {
   return Address;
 }
 
-Expected<FileDescriptor> makeSocket() {
-  FileDescriptor Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Expected<FileDescriptor> makeSocket(int Type = SOCK_STREAM) {
+  FileDescriptor Socket(::socket(AF_UNIX, Type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return Socket ? Expected<FileDescriptor>(std::move(Socket)) : failErrno("socket");
 }
 
@@ -37,12 +37,13 @@ template <class Fn> bool at(const sockaddr_un &Address, Fn Call, const FileDescr
   return Call(Socket.get(), reinterpret_cast<const sockaddr *>(&Address), sizeof Address) == 0;
 }
 
-/// Whether the path is a socket at which nobody listens.
+/// Whether the path is a socket at which nobody listens. Asked with another type of socket, which a listener never hears of: it would
+/// take us for its compiler.
 bool isLeftOver(const sockaddr_un &Address) {
   struct stat Status;
   if (::lstat(Address.sun_path, &Status) != 0 || !S_ISSOCK(Status.st_mode))
     return false;
-  auto Probe = makeSocket();
+  auto Probe = makeSocket(SOCK_DGRAM);
   return Probe && !at(Address, ::connect, *Probe) && errno == ECONNREFUSED;
 }
 

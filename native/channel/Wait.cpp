@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <poll.h>
 
 namespace mlcb {
 namespace {
@@ -23,14 +22,13 @@ int pollTimeout(Clock::duration Left) {
 
 } // namespace
 
-Expected<bool> waitFor(int Fd, short Events, Deadline Until, const InterruptCheck &Interrupted) {
+Expected<bool> waitFor(std::span<pollfd> Watched, Deadline Until, const InterruptCheck &Interrupted) {
   for (;;) {
     const auto Now = Clock::now();
     auto Left = Until == Never ? Clock::duration::max() : Until - Now;
     if (Interrupted)
       Left = std::min<Clock::duration>(Left, InterruptPeriod);
-    pollfd Watched{Fd, Events, 0};
-    const int Ready = ::poll(&Watched, 1, Left == Clock::duration::max() ? -1 : pollTimeout(Left));
+    const int Ready = ::poll(Watched.data(), Watched.size(), Left == Clock::duration::max() ? -1 : pollTimeout(Left));
     if (Ready > 0)
       return true;
     if (Ready < 0 && errno != EINTR)
@@ -40,6 +38,11 @@ Expected<bool> waitFor(int Fd, short Events, Deadline Until, const InterruptChec
     if (Clock::now() >= Until)
       return false;
   }
+}
+
+Expected<bool> waitFor(int Fd, short Events, Deadline Until, const InterruptCheck &Interrupted) {
+  pollfd Watched[] = {{Fd, Events, 0}};
+  return waitFor(Watched, Until, Interrupted);
 }
 
 bool hungUp(int Fd) {

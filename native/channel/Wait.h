@@ -4,9 +4,15 @@
 
 #include "channel/Channel.h"
 
+#include <poll.h>
+#include <span>
+
 namespace mlcb {
 
-/// Waits for one of the poll() events (or a hang-up); false at the deadline.
+/// Waits for one of the poll() events (or a hang-up) of any of the descriptors; false at the deadline.
+Expected<bool> waitFor(std::span<pollfd> Watched, Deadline Until, const InterruptCheck &Interrupted);
+
+/// Waits for one descriptor alone.
 Expected<bool> waitFor(int Fd, short Events, Deadline Until, const InterruptCheck &Interrupted);
 
 /// Whether the other end of a descriptor has hung up.

@@ -126,7 +126,7 @@ protected:
   Measure WantedWhen = Measure::Always;
 };
 
-/// Opens `pipe:BASE[?serdes=...]`, `shm:PATH[?serdes=...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration
+/// Opens `pipe:BASE[?serdes=...&timeout=...]`, `shm:PATH[?...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration
 /// names. A scheme whose library is absent is one clear error.
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
 

@@ -6,11 +6,12 @@
 #include "runner/RemoteRunner.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace mlcb {
 namespace {
 
-constexpr double ConnectSeconds = 60;
 constexpr const char *Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx or default:";
 
 /// `scheme:path?key=value`, as far as runners need it.
@@ -33,15 +34,41 @@ Unexpected invalid(std::string_view Text, const std::string &Why) {
   return fail(ErrorKind::InvalidArgument, "runner '" + std::string(Text) + "': " + Why);
 }
 
-/// The learner names the serializer in its Hello; one that a URI names is the only one taken. Null where it names none.
-Expected<const Serializer *> serializerOf(std::string_view Text, std::string_view Query) {
-  constexpr std::string_view Key = "serdes=";
-  if (Query.empty())
-    return nullptr;
-  if (!Query.starts_with(Key))
-    return invalid(Text, "unknown option '" + std::string(Query) + "', expected serdes=NAME");
-  auto Found = findSerializer(Query.substr(Key.size()));
-  return Found ? Found : invalid(Text, Found.error().Message);
+/// A positive number of seconds, or none.
+std::optional<double> readSeconds(std::string_view Text) {
+  double Seconds = 0;
+  const auto [End, Wrong] = std::from_chars(Text.data(), Text.data() + Text.size(), Seconds);
+  const bool Whole = Wrong == std::errc() && End == Text.data() + Text.size();
+  return Whole && Seconds > 0 ? std::optional(Seconds) : std::nullopt;
+}
+
+Expected<void> readOption(std::string_view Option, RemoteOptions &Into) {
+  const size_t Equals = Option.find('=');
+  const std::string_view Key = Option.substr(0, Equals), Value = Equals == Option.npos ? "" : Option.substr(Equals + 1);
+  if (Key == "serdes") {
+    auto Found = findSerializer(Value);
+    return Found.map([&](const Serializer *Codec) { Into.Codec = Codec; });
+  }
+  if (Key != "timeout")
+    return fail(ErrorKind::InvalidArgument,
+                "unknown option '" + std::string(Option) + "', expected serdes=NAME or timeout=SECONDS");
+  const auto Seconds = readSeconds(Value);
+  if (!Seconds)
+    return fail(ErrorKind::InvalidArgument, "timeout is '" + std::string(Value) + "', expected a positive number of seconds");
+  Into.ConnectSeconds = Into.SendSeconds = Into.IdleSeconds = *Seconds;
+  return {};
+}
+
+/// What `serdes=NAME&timeout=SECONDS` says. The learner names the serializer in its Hello; one that a URI names is the only one taken.
+Expected<RemoteOptions> optionsOf(std::string_view Text, std::string_view Query) {
+  RemoteOptions Options;
+  while (!Query.empty()) {
+    const std::string_view Option = Query.substr(0, Query.find('&'));
+    if (auto Read = readOption(Option, Options); !Read)
+      return invalid(Text, Read.error().Message);
+    Query.remove_prefix(std::min(Query.size(), Option.size() + 1));
+  }
+  return Options;
 }
 
 Expected<std::unique_ptr<RemoteRunner>> overShm(const std::string &Path, RemoteOptions Options, Deadline Until) {
@@ -80,14 +107,12 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
   const bool IsShm = Where.Scheme == "shm";
   if (!IsShm && Where.Scheme != "pipe")
     return invalid(Text, std::string("unknown scheme, ") + Forms);
-  auto Codec = serializerOf(Text, Where.Query);
-  if (!Codec)
-    return Unexpected(Codec.error());
-  RemoteOptions Options;
-  Options.Codec = *Codec;
+  auto Options = optionsOf(Text, Where.Query);
+  if (!Options)
+    return Unexpected(Options.error());
   const std::string Path(Where.Path);
-  const Deadline Until = after(ConnectSeconds);
-  return upcast(IsShm ? overShm(Path, std::move(Options), Until) : RemoteRunner::connect(Path, std::move(Options), Until));
+  const Deadline Until = after(Options->ConnectSeconds);
+  return upcast(IsShm ? overShm(Path, std::move(*Options), Until) : RemoteRunner::connect(Path, std::move(*Options), Until));
 }
 
 } // namespace mlcb

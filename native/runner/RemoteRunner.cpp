@@ -81,7 +81,7 @@ Expected<void> RemoteRunner::onBind() {
 Expected<void> RemoteRunner::greet() {
   if (Options.Greets == RemoteOptions::Greeting::Hello)
     return Link.send(FrameKind::Hello, bytesOf(Spec.toJson()), after(Options.SendSeconds));
-  const std::string Pid = "{\"pid\":" + std::to_string(::getpid()) + "}";
+  const std::string Pid = "{\"pid\":" + std::to_string(::getpid()) + Options.About + "}";
   return Link.send(FrameKind::Begin, bytesOf(Pid), after(Options.SendSeconds));
 }
 

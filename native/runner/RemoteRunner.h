@@ -22,6 +22,8 @@ struct RemoteOptions {
   Measure When = Measure::Always;              // and when
   const Serializer *Codec = nullptr;           // null: the one that the learner's Hello names, else Bitstream
   std::string Task, Parameters = "{}";         // what the learner asks for
+  std::string About;                           // more members of the greeting Begin, as JSON, a comma before each
+  double ConnectSeconds = 60;                  // how long the learner may take to come and to say Hello
   double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
   double SendSeconds = 60;                     // how long it may take to drain a frame
 

@@ -174,6 +174,18 @@ TEST(PipeChannel, RefusesToCarryDescriptors) {
   EXPECT_TRUE(failsWith(Pair.Ours->send({}, bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "use a socket"));
 }
 
+TEST(PipeChannel, PeerThatClosesItsReadingHalfAloneIsGoneAfterWhatItSaid) {
+  int Up[2], Down[2];
+  ASSERT_EQ(::pipe2(Up, O_CLOEXEC) | ::pipe2(Down, O_CLOEXEC), 0);
+  const FileDescriptor TheirOut(Down[1]);
+  const auto Ours = pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1]));
+  ASSERT_EQ(::write(TheirOut.get(), "bye", 3), 3);
+  FileDescriptor(Up[0]).reset();
+  std::byte One[1];
+  EXPECT_EQ(receiveText(*Ours, 3).value(), "bye");
+  EXPECT_TRUE(failsWith(Ours->receive(One, patience()), ErrorKind::PeerGone, "closed its channel or died"));
+}
+
 class FifoPair : public FifoTest {};
 
 TEST_F(FifoPair, ConnectsBothEndsWhicheverComesFirst) {

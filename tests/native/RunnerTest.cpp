@@ -25,6 +25,8 @@ TEST(Runner, UriThatNamesNoRunnerIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(failsWith(openRunner("carrier-pigeon:x"), ErrorKind::InvalidArgument, "unknown scheme"));
   EXPECT_TRUE(failsWith(openRunner("pipe:"), ErrorKind::InvalidArgument, "expected pipe:BASE"));
   EXPECT_TRUE(failsWith(openRunner(""), ErrorKind::InvalidArgument, "expected pipe:BASE"));
+  for (const char *Uri : {"pipe:x?timeout=", "shm:x?timeout=soon", "pipe:x?serdes=json&timeout=-1", "pipe:x?timeout=1s"})
+    EXPECT_TRUE(failsWith(openRunner(Uri), ErrorKind::InvalidArgument, "expected a positive number of seconds"));
   EXPECT_TRUE(failsWith(openRunner("pipe:x?serdes=xml"), ErrorKind::InvalidArgument, "unknown serializer 'xml'"));
   EXPECT_TRUE(failsWith(openRunner("pipe:x?speed=9"), ErrorKind::InvalidArgument, "unknown option 'speed=9'"));
 }

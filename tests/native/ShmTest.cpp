@@ -222,6 +222,12 @@ TEST_F(ShmRendezvous, PathWhoseListenerIsAliveIsTaken) {
   EXPECT_TRUE(std::filesystem::exists(Path));
 }
 
+TEST_F(ShmRendezvous, LearnerThatFindsThePathTakenIsNotMistakenForACompiler) {
+  auto Listener = listen();
+  EXPECT_FALSE(ShmListener::open(Path));
+  EXPECT_TRUE(failsWith(Listener.connect(soon()), ErrorKind::Timeout, "nobody connected"));
+}
+
 TEST_F(ShmRendezvous, PathThatADeadLearnerLeftIsTakenOver) {
   {
     auto Dead = listen();

@@ -52,9 +52,9 @@ Expected<bool> InlineQuestions::evaluate(CallBase &Call) {
   if (!Policy.measuresEndAlone())
     if (auto Done = measure(M); !Done)
       return Unexpected(Done.error());
-  endTurn();
+  endTurn<Metric>(Policy, Work);
   Expected<bool> Answer = Policy.evaluate<int64_t>().map([](int64_t Choice) { return Choice == 1; });
-  Work.restart();
+  beginTurn(Policy, Work);
   return Answer;
 }
 
@@ -65,7 +65,7 @@ Expected<EndReason> InlineQuestions::finish(const Module &M) {
     return Unexpected(Sound.error());
   if (auto Done = measure(M); !Done)
     return Unexpected(Done.error());
-  endTurn();
+  endTurn<Metric>(Policy, Work);
   EndReason Why = Asked == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
   return Policy.end(Why).map([Why] { return Why; });
 }
@@ -77,9 +77,8 @@ Expected<void> InlineQuestions::check(const Module &M) const {
 }
 
 Expected<void> InlineQuestions::measure(const Module &M) {
+  const Uncounted Measuring(Work);
   return Target ? fillMetrics<Metric>(Policy, M, *Target) : Expected<void>();
 }
-
-void InlineQuestions::endTurn() { Policy.metric<double>(Metric::llvm_seconds) = Work.seconds(); }
 
 } // namespace mlcb

@@ -37,7 +37,6 @@ private:
   Expected<bool> evaluate(llvm::CallBase &Call);
   Expected<void> check(const llvm::Module &M) const;
   Expected<void> measure(const llvm::Module &M);
-  void endTurn();
 
   const InlinerParameters &Parameters;
   ModelRunner &Policy;

@@ -4,11 +4,10 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/Activity.h"
+#include "llvm/passes/WorkClock.h"
 #include "runner/ModelRunner.h"
 
 #include "llvm/IR/Module.h"
-
-#include <chrono>
 
 namespace mlcb {
 
@@ -31,15 +30,17 @@ template <class Metric> Expected<void> fillMetrics(ModelRunner &Policy, const ll
   return {};
 }
 
-/// What lies between two questions is the compiler's time, the question itself the policy's.
-class WorkClock {
-public:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - Began).count(); }
-  void restart() { Began = Clock::now(); }
+/// To be called before a question: what lies between is the policy's time, not the compiler's.
+template <class Metric> void endTurn(ModelRunner &Policy, WorkClock &Work) {
+  Work.pause();
+  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
+}
 
-private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point Began = Clock::now();
-};
+/// To be called after it. What was told is not told again; where metrics come at the end alone, it has not been told.
+inline void beginTurn(const ModelRunner &Policy, WorkClock &Work) {
+  if (!Policy.measuresEndAlone())
+    Work.reset();
+  Work.resume();
+}
 
 } // namespace mlcb

@@ -53,7 +53,6 @@ private:
   Expected<void> apply(size_t Index);
   void describe();
   Expected<void> measure();
-  void endTurn() { Policy.metric<double>(posetrl::Metric::llvm_seconds) = Work.seconds(); }
   Expected<EndReason> finish(EndReason Why);
 
   PosetRL &Task;
@@ -89,22 +88,25 @@ Expected<size_t> Episode::ask() {
   if (!Policy.measuresEndAlone())
     if (auto Done = measure(); !Done)
       return Unexpected(Done.error());
-  endTurn();
+  endTurn<posetrl::Metric>(Policy, Work);
   auto Choice = Policy.evaluate<size_t>();
-  Work.restart();
+  beginTurn(Policy, Work);
   return Choice;
 }
 
 Expected<EndReason> Episode::finish(EndReason Why) {
   if (auto Done = measure(); !Done)
     return Unexpected(Done.error());
-  endTurn();
+  endTurn<posetrl::Metric>(Policy, Work);
   return Policy.end(Why).map([Why] { return Why; });
 }
 
 Expected<void> Episode::start() {
-  if (auto Measured = Observation.baselines(M, {Task.Runner, Task.Target, Request.Cache, Request.Program}); !Measured)
-    return Measured;
+  {
+    const Uncounted Measuring(Work);
+    if (auto Measured = Observation.baselines(M, {Task.Runner, Task.Target, Request.Cache, Request.Program}); !Measured)
+      return Measured;
+  }
   Activity Now("the start");
   // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
   Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
@@ -144,6 +146,7 @@ Expected<void> Episode::measure() {
   if (Measured)
     return {};
   Measured = true;
+  const Uncounted Measuring(Work);
   return Observation.metrics(M);
 }
 

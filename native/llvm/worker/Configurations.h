@@ -32,8 +32,10 @@ public:
   /// The compiler's side of it for a target; prepared at the first call. Lives as long as this.
   Expected<TaskPass *> prepare(const Configuration &C, llvm::StringRef Triple, llvm::StringRef Cpu);
 
-private:
+  /// What measures for a target; made at the first call. Lives as long as this.
   Expected<measure::Measurer *> measurer(llvm::StringRef Triple, llvm::StringRef Cpu);
+
+private:
 
   using TargetKey = std::pair<std::string, std::string>; // triple, cpu
   llvm::StringMap<Configuration> ByDigest;

@@ -8,6 +8,7 @@
 #include "runner/RemoteRunner.h"
 
 #include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cerrno>
 #include <csignal>
@@ -53,6 +54,11 @@ pid_t forkClone(pid_t Worker) {
   return 0;
 }
 
+std::string describe(const measure::CacheCounters &C) {
+  return formatv(R"(,"cache":{{"module_hits":{0},"module_misses":{1},"function_hits":{2},"function_misses":{3},"whole_modules":{4}})",
+                 C.ModuleHits, C.ModuleMisses, C.FunctionHits, C.FunctionMisses, C.WholeModules);
+}
+
 /// Hooks of the runner into the limits of this process.
 class Episode {
 public:
@@ -76,6 +82,7 @@ RemoteOptions Episode::options() {
   Options.Metrics = Setup.Begin.Metrics.empty() ? Setup.Config.Metrics : Setup.Begin.Metrics;
   Options.When = Setup.Begin.When;
   Options.Codec = Setup.Config.Codec;
+  Options.About = describe(Setup.Cache);
   Options.EndTurn = [this] { Clock.stop(); };
   Options.BeginTurn = [this] { beginTurn(); };
   Options.Fork = [this] {

@@ -24,6 +24,7 @@ struct EpisodeSetup {
   BeginRequest Begin;
   FileDescriptor Channel;
   pid_t Worker;
+  measure::CacheCounters Cache; // until now
 };
 
 /// To be called in the child of a fork.

@@ -92,6 +92,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<TaskPass *> Task = Configs.prepare(**Config, *Triple, Request->Target.Cpu);
   if (!Task)
     return Unexpected(Task.error());
+  const measure::CacheCounters Cache = (*Configs.measurer(*Triple, Request->Target.Cpu))->counters();
 
   pid_t Self = getpid();
   pid_t Child = fork();
@@ -100,7 +101,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   if (Child == 0) {
     Control.close(); // its end of file is for the worker alone
     EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known};
-    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), Self});
+    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), Self, Cache});
   }
   return {};
 }
