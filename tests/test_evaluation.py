@@ -111,7 +111,7 @@ def test_other_levels_are_clangs_own(make_env: Callable[..., PosetRLEnv], tmp_pa
     source = Path(str(files("mlcb_gym").joinpath("corpus/embedded/test/aes.c")))
     subprocess.run([tool("clang"), level, "-c", "-w", "-fno-ident", source, "-o", tmp_path / "aes.o"], check=True)
     (trace,) = play_in_order([make_env(actions=[CLANG[f"clang {level}"], "stop"])], [replay("embedded/test/aes", (0,))])
-    assert trace.sizes[-1] == object_size(tmp_path / "aes.o")
+    assert trace.measured["size"] == object_size(tmp_path / "aes.o")
 
 
 def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:

@@ -26,6 +26,8 @@ from mlcb_gym.training.traces import Trace
 OZ, POLICY, BEST_FIXED = "-Oz", "policy", "best fixed sequence"
 COUNTS = (1, 10)
 """Of how many episodes the best is taken, where nobody says otherwise."""
+RANDOM: Mapping[str, Any] = {"actions": "default", "max_steps": 10}
+"""What random episodes are drawn from, whatever the policy chooses among."""
 PAIRS = ((POLICY, BEST_FIXED),)
 """Methods that are compared with one another, program by program."""
 TIMED = replace(REWARDS["size"], metrics=(*REWARDS["size"].metrics, "llvm_seconds"))
@@ -152,6 +154,7 @@ def evaluate_policy(
         evaluation.add(POLICY, bench.run(lambda program: episode(program, policy.choose), POLICY))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         _add_fixed(evaluation, _Bench(session, chosen, actions=_texts(baselines), max_steps=1), baselines, counts)
+        bench = _Bench(session, chosen, **RANDOM)
         tried = [bench.run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
@@ -167,9 +170,9 @@ def _add_fixed(evaluation: Evaluation, bench: _Bench, baselines: Baselines, coun
     evaluation.add_oz(run("default<Oz>"))
     for method, text in _fixed(baselines).items():
         evaluation.add(method, run(text))
-    tried = [run(text) for text in baselines.coreset]
-    for count in sorted({*counts, len(tried)}):
-        if 0 < count <= len(tried):
+    tried = [run(text) for text in baselines.coreset[: max(counts)]]
+    for count in counts:
+        if count <= len(tried):
             evaluation.add_best(f"coreset, best of {count}", tried[:count])
 
 
