@@ -47,6 +47,9 @@ VALIDATION = ["default/validation"]
 Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
 
 
+Cpu = Annotated[str | None, typer.Option(help="what it may run on: baseline, x86-64-v2, x86-64-v3 (the default on x86-64) or x86-64-v4")]
+
+
 @app.command("list")
 def list_tasks() -> None:
     """The tasks, what their agents see, and the policies that ship."""
@@ -75,7 +78,7 @@ def plugin() -> None:
 
 @app.command("clang-config")
 def clang_config(
-    policies: Annotated[list[Path], typer.Argument(help="policy folders, each for another task")],
+    policies: Annotated[list[Path], typer.Argument(help="policy folders or compiled policies, each for another task")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="keep the result of -Oz where it is smaller")] = False,
 ) -> None:
@@ -185,12 +188,29 @@ def export(
     checkpoint: Annotated[Path, typer.Argument(help="a checkpoint, as RUN/best")],
     folder: Folder,
     programs: Annotated[str, typer.Option(help="what the decisions are compared on")] = "embedded/validation",
+    aot: Annotated[bool, typer.Option(help="compile it too, to policy.so in FOLDER")] = False,
+    cpu: Cpu = None,
 ) -> None:
     """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
+    from mlcb_gym.export.aot import COMPILED, compile_policy
     from mlcb_gym.export.export import export_policy
     from mlcb_gym.export.parity import check_parity
 
-    print(check_parity(checkpoint, export_policy(checkpoint, folder), programs))
+    export_policy(checkpoint, folder)
+    compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
+    print(check_parity(checkpoint, folder, programs, compiled=compiled))
+
+
+@app.command("aot")
+def compile_ahead(
+    folder: Folder,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="the file to write; policy.so in FOLDER")] = None,
+    cpu: Cpu = None,
+) -> None:
+    """Compile a policy ahead of time: one file, `aot:policy.so`, that needs no ONNX Runtime."""
+    from mlcb_gym.export.aot import COMPILED, compile_policy
+
+    print(f"aot:{compile_policy(folder, output or folder / COMPILED, cpu=cpu).resolve()}")
 
 
 @app.command()

@@ -5,24 +5,39 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlcb_gym import toolchain
+from mlcb_gym import _native, toolchain
 from mlcb_gym.export.manifest import read_manifest
+
+
+def runner_uri(policy: Path) -> str:
+    """What a compiler names a policy by, a folder or a compiled one.
+
+    Raises:
+        PolicyError: a folder holds no policy.
+        NativeError: a file is none.
+    """
+    if policy.is_file():
+        uri = f"aot:{policy.resolve()}"
+        _native.Compiler.open(uri).close()
+        return uri
+    read_manifest(policy)
+    return f"onnx:{policy.resolve()}"
 
 
 def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
     """The text of a file for ``clang --config=FILE``.
 
     Args:
-        policies: policy folders, each for another task.
+        policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep the result of -Oz where it is smaller.
 
     Raises:
         PolicyError: a folder holds no policy.
+        NativeError: a file is none.
     """
     lines = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
     for policy in policies:
-        read_manifest(policy)
-        lines += ["-mllvm", f"-mlcb-runner=onnx:{policy.resolve()}"]
+        lines += ["-mllvm", f"-mlcb-runner={runner_uri(policy)}"]
     if guard:
         lines += ["-mllvm", "-mlcb-guard"]
     return "\n".join(lines) + "\n"

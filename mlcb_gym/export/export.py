@@ -15,14 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.manifest import MANIFEST
+from mlcb_gym.export.manifest import MANIFEST, OUTPUTS
 from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1
-OUTPUT = "logits"
 OPSET = 18
 
 
@@ -36,35 +34,50 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
     return write_policy(network, folder, spec=run["spec"], trained=_trained(run), results=results or {})
 
 
-def write_policy(network: LogitsNetwork, folder: Path, *, spec: Mapping[str, Any], trained: Mapping[str, Any], results: Mapping[str, Any]) -> Path:
-    """Writes a policy folder for a bound spec with one agent.
+def write_policy(
+    networks: nn.Module | Mapping[str, nn.Module],
+    folder: Path,
+    *,
+    spec: Mapping[str, Any],
+    trained: Mapping[str, Any],
+    results: Mapping[str, Any],
+) -> Path:
+    """Writes a policy folder for a bound spec.
 
     Args:
+        networks: of each agent, by its name; or of the only one. From a mapping of its tensors to ``[batch, choices]``, or ``[batch, 1]``.
         spec: the bound spec, as ``env.task_spec.declared`` has it.
         trained: how the policy came about.
         results: what was measured of it, with machine and commit.
     """
-    agent = spec["agents"][0]
-    model = f"{agent['name']}.onnx"
+    agents = spec["agents"]
+    by_agent = {agents[0]["name"]: networks} if isinstance(networks, nn.Module) else networks
+    if sorted(by_agent) != sorted(a["name"] for a in agents):
+        raise PolicyError(f"{folder}: networks of {', '.join(by_agent)}, expected one for each of {', '.join(a['name'] for a in agents)}")
     manifest = {
         "format": FORMAT,
         "task": spec["task"],
         "parameters": spec["parameters"],
         "digest": spec["digest"],
-        "agents": {agent["name"]: model},
+        "agents": {a["name"]: f"{a['name']}.onnx" for a in agents},
         "spec": spec,
         "trained": trained,
         "results": results,
     }
     with _replacing(folder) as partial:
-        write_onnx(network, partial / model, inputs=agent["inputs"], metadata={"task": spec["task"], "digest": spec["digest"]})
+        for agent in agents:
+            model = partial / manifest["agents"][agent["name"]]
+            write_onnx(by_agent[agent["name"]], model, agent=agent, metadata={"task": spec["task"], "digest": spec["digest"]})
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     return folder
 
 
-def write_onnx(network: LogitsNetwork, path: Path, *, inputs: Sequence[Mapping[str, Any]], metadata: Mapping[str, str]) -> None:
-    """Writes the graph: every declared tensor but the mask, with a leading batch axis, to ``logits`` float32 [batch, actions]."""
-    declared = [t for t in inputs if t["role"] != "mask"]
+def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """Writes the graph: of the declared tensors those that the network reads, with a leading batch axis, to its output.
+
+    The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
+    """
+    declared = [t for t in agent["inputs"] if t["role"] != "mask"]
     names = [t["name"] for t in declared]
     # An axis traced with size 1 would be fixed at 1.
     example = tuple(torch.zeros((2, *t["shape"]), dtype=getattr(torch, t["dtype"])) for t in declared)
@@ -74,13 +87,16 @@ def write_onnx(network: LogitsNetwork, path: Path, *, inputs: Sequence[Mapping[s
             _Positional(network, names).eval(),
             example,
             input_names=names,
-            output_names=[OUTPUT],
+            output_names=[OUTPUTS[agent["advice"]["kind"]]],
             dynamic_shapes=(tuple({0: axis} for _ in names),),
             opset_version=OPSET,
             dynamo=True,
             external_data=False,
         )
     assert program is not None
+    # What the network does not look at, a compiler need not work out.
+    graph = program.model.graph
+    graph.inputs[:] = [i for i in graph.inputs if i.uses()]
     program.model.metadata_props.update(metadata)
     program.save(str(path), external_data=False)
 
@@ -88,7 +104,7 @@ def write_onnx(network: LogitsNetwork, path: Path, *, inputs: Sequence[Mapping[s
 class _Positional(nn.Module):
     """The network with its inputs in declared order instead of by name, as the exporter wants them."""
 
-    def __init__(self, network: LogitsNetwork, names: Sequence[str]) -> None:
+    def __init__(self, network: nn.Module, names: Sequence[str]) -> None:
         super().__init__()
         self.network, self.names = network, tuple(names)
 

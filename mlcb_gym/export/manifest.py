@@ -8,6 +8,8 @@ from typing import Any
 from mlcb_gym.errors import PolicyError
 
 MANIFEST = "policy.json"
+OUTPUTS = {"argmax": "logits", "value": "value"}
+"""The output of a model, by the kind of its agent's advice."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

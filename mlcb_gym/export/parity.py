@@ -17,7 +17,6 @@ from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.export import OUTPUT
 from mlcb_gym.export.manifest import read_manifest
 from mlcb_gym.training.policy import batch, greedy
 from mlcb_gym.training.rollouts import Observation, SplitEnv, observed, play_in_order
@@ -41,8 +40,11 @@ class Parity:
         return f"{self.observations} observations: largest difference {self.max_error:.2e}, {self.disagreements} other decisions"
 
 
-def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike) -> Parity:
-    """Plays the policy of a checkpoint on programs, and compares torch, ONNX Runtime and the in-process runner on all that it sees.
+def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, compiled: Path | None = None) -> Parity:
+    """Plays the policy of a checkpoint on programs, and compares torch, ONNX Runtime and the in-process runners on all that it sees.
+
+    Args:
+        compiled: the policy in ``folder`` compiled ahead of time.
 
     Raises:
         PolicyError: two of them decide differently.
@@ -52,12 +54,18 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike) -> Pari
     with closing(env_class(policy.task)(programs=programs, **arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)
     parity = compare(network, policy, observations)
-    with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
-        in_process = [compiler.observe(0, observation) for observation in observations]
-    others = sum(chosen != policy.choose(o) for chosen, o in zip(in_process, observations, strict=True))
-    if parity.disagreements or others:
-        raise PolicyError(f"{folder}: torch and ONNX Runtime: {parity}; {others} other decisions in process")
+    expected = [policy.choose(observation) for observation in observations]
+    for uri in (f"onnx:{folder}", *([f"aot:{compiled}"] if compiled else [])):
+        others = sum(chosen != other for chosen, other in zip(in_process(uri, observations), expected, strict=True))
+        if parity.disagreements or others:
+            raise PolicyError(f"{folder}: torch and ONNX Runtime: {parity}; {others} other decisions of {uri}")
     return parity
+
+
+def in_process(uri: str, observations: Sequence[Observation]) -> list[int]:
+    """What a policy decides in a runner."""
+    with closing(_native.Compiler.open(uri)) as compiler:
+        return [int(compiler.observe(0, observation)) for observation in observations]
 
 
 class OnnxPolicy:
@@ -84,7 +92,7 @@ class OnnxPolicy:
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``; masks are not applied."""
         feed = {name: np.asarray(observation[name])[np.newaxis] for name in self.inputs}
-        result: np.ndarray = self.session.run([OUTPUT], feed)[0][0]
+        result: np.ndarray = self.session.run(None, feed)[0][0]
         return result
 
     def choose(self, observation: Observation) -> int:

@@ -125,41 +125,41 @@ mlcb_status bind(mlcb_runner &R, const Expected<BoundSpec> &Spec) {
 
 } // namespace
 
-int mlcb_api_version() { return MLCB_API_VERSION; }
+int mlcb_api_version() noexcept { return MLCB_API_VERSION; }
 
-mlcb_runner *mlcb_open(const char *Uri) {
+mlcb_runner *mlcb_open(const char *Uri) noexcept {
   auto *R = new mlcb_runner{openRunner(orEmpty(Uri))};
   if (!R->Opened)
     R->failed(R->Opened.error());
   return R;
 }
 
-void mlcb_close(mlcb_runner *R) { delete R; }
+void mlcb_close(mlcb_runner *R) noexcept { delete R; }
 
-const char *mlcb_error(const mlcb_runner *R) { return R->Message.c_str(); }
+const char *mlcb_error(const mlcb_runner *R) noexcept { return R->Message.c_str(); }
 
-int mlcb_decides(const mlcb_runner *R) { return R->Opened && (*R->Opened)->decides(); }
+int mlcb_decides(const mlcb_runner *R) noexcept { return R->Opened && (*R->Opened)->decides(); }
 
-const char *mlcb_task(mlcb_runner *R) {
+const char *mlcb_task(mlcb_runner *R) noexcept {
   R->Task = R->Opened ? (*R->Opened)->task() : "";
   return R->Task.c_str();
 }
 
-const char *mlcb_parameters(mlcb_runner *R) {
+const char *mlcb_parameters(mlcb_runner *R) noexcept {
   R->Parameters = R->Opened ? (*R->Opened)->parameters() : "{}";
   return R->Parameters.c_str();
 }
 
-mlcb_status mlcb_bind(mlcb_runner *R, const char *Spec) { return bind(*R, readSpec(orEmpty(Spec))); }
+mlcb_status mlcb_bind(mlcb_runner *R, const char *Spec) noexcept { return bind(*R, readSpec(orEmpty(Spec))); }
 
-mlcb_status mlcb_bind_task(mlcb_runner *R, const char *Task, const char *Parameters) {
+mlcb_status mlcb_bind_task(mlcb_runner *R, const char *Task, const char *Parameters) noexcept {
   const TaskSpec *Known = findTask(orEmpty(Task));
   if (!Known)
     return bind(*R, invalid("task '" + std::string(orEmpty(Task)) + "' is not one that this library knows"));
   return bind(*R, bindTask(*Known, Parameters ? Parameters : mlcb_parameters(R)));
 }
 
-void *mlcb_tensor(mlcb_runner *R, size_t Agent, const char *Input, mlcb_dtype Type) {
+void *mlcb_tensor(mlcb_runner *R, size_t Agent, const char *Input, mlcb_dtype Type) noexcept {
   void *Elements = nullptr;
   R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) {
     return checkType(Where.input(), Type).map([&]() -> void * { return Where.Runner->bytes(Where.Index, Agent).data(); });
@@ -167,13 +167,19 @@ void *mlcb_tensor(mlcb_runner *R, size_t Agent, const char *Input, mlcb_dtype Ty
   return Elements;
 }
 
-mlcb_status mlcb_resize(mlcb_runner *R, size_t Agent, const char *Input, const int64_t *Shape, size_t Rank) {
+int mlcb_reads(mlcb_runner *R, size_t Agent, const char *Input) noexcept {
+  int Reads = 0;
+  R->done(inputOf(*R, Agent, Input).map([](Place Where) { return int(Where.Runner->reads(Where.Index, Where.Agent)); }), &Reads);
+  return Reads;
+}
+
+mlcb_status mlcb_resize(mlcb_runner *R, size_t Agent, const char *Input, const int64_t *Shape, size_t Rank) noexcept {
   return R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) {
     return checkShape(Where.input(), {Shape, Rank}).map([&] { Where.Runner->resize(Where.Index, {Shape, Rank}, Agent); });
   }));
 }
 
-mlcb_status mlcb_text(mlcb_runner *R, size_t Agent, const char *Input, const char *Text) {
+mlcb_status mlcb_text(mlcb_runner *R, size_t Agent, const char *Input, const char *Text) noexcept {
   return R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) -> Expected<void> {
     if (Where.input().Type != DType::String)
       return invalid("'" + std::string(Where.input().Name) + "' is not a string");
@@ -182,13 +188,13 @@ mlcb_status mlcb_text(mlcb_runner *R, size_t Agent, const char *Input, const cha
   }));
 }
 
-int mlcb_wants(mlcb_runner *R, const char *Metric) {
+int mlcb_wants(mlcb_runner *R, const char *Metric) noexcept {
   int Wants = 0;
   R->done(metricOf(*R, Metric).map([](Place Where) { return int(Where.Runner->wants(Where.Index)); }), &Wants);
   return Wants;
 }
 
-void *mlcb_metric(mlcb_runner *R, const char *Metric, mlcb_dtype Type) {
+void *mlcb_metric(mlcb_runner *R, const char *Metric, mlcb_dtype Type) noexcept {
   void *Element = nullptr;
   R->done(metricOf(*R, Metric).and_then([&](Place Where) {
     return checkType(Where.Runner->spec().Task.Metrics[Where.Index], Type).map([&]() -> void * {
@@ -198,19 +204,19 @@ void *mlcb_metric(mlcb_runner *R, const char *Metric, mlcb_dtype Type) {
   return Element;
 }
 
-mlcb_status mlcb_choose(mlcb_runner *R, size_t Agent, int64_t *Index) {
+mlcb_status mlcb_choose(mlcb_runner *R, size_t Agent, int64_t *Index) noexcept {
   return R->done(adviserOf(*R, Agent, AdviceKind::Argmax).and_then([&](Place Where) {
     return Where.Runner->evaluate<int64_t>(Agent);
   }), Index);
 }
 
-mlcb_status mlcb_value(mlcb_runner *R, size_t Agent, double *Value) {
+mlcb_status mlcb_value(mlcb_runner *R, size_t Agent, double *Value) noexcept {
   return R->done(adviserOf(*R, Agent, AdviceKind::Value).and_then([&](Place Where) {
     return Where.Runner->evaluate<double>(Agent);
   }), Value);
 }
 
-mlcb_status mlcb_end(mlcb_runner *R, mlcb_end_reason Why, size_t Agent) {
+mlcb_status mlcb_end(mlcb_runner *R, mlcb_end_reason Why, size_t Agent) noexcept {
   return R->done(agentOf(*R, Agent).and_then([&](Place Where) -> Expected<void> {
     const auto Reason = Why >= 0 && Why <= UINT8_MAX ? endReason(static_cast<uint8_t>(Why)) : std::nullopt;
     return Reason ? Where.Runner->end(*Reason, Agent) : invalid("there is no reason " + std::to_string(Why));

@@ -27,8 +27,10 @@
 #ifdef __cplusplus
 extern "C" {
 #define MLCB_ENUM enum : int /* so that any value a caller gives can be looked at */
+#define MLCB_NOEXCEPT noexcept
 #else
 #define MLCB_ENUM enum
+#define MLCB_NOEXCEPT
 #endif
 
 #define MLCB_API __attribute__((visibility("default")))
@@ -64,54 +66,57 @@ typedef MLCB_ENUM {
 typedef MLCB_ENUM { MLCB_HORIZON, MLCB_STOPPED, MLCB_NO_DECISIONS, MLCB_EXHAUSTED } mlcb_end_reason;
 
 /* MLCB_API_VERSION of the library. */
-MLCB_API int mlcb_api_version(void);
+MLCB_API int mlcb_api_version(void) MLCB_NOEXCEPT;
 
-/* Opens the runner of a URI: pipe:BASE or shm:PATH (waits at most a minute for the learner), onnx:FOLDER, onnx:MODEL.onnx or default:.
- * Never NULL; mlcb_close() frees it, opened or not. */
-MLCB_API mlcb_runner *mlcb_open(const char *uri);
+/* Opens the runner of a URI: pipe:BASE or shm:PATH (waits at most a minute for the learner), onnx:FOLDER, onnx:MODEL.onnx,
+ * aot:POLICY.so or default:. Never NULL; mlcb_close() frees it, opened or not. */
+MLCB_API mlcb_runner *mlcb_open(const char *uri) MLCB_NOEXCEPT;
 
 /* Ends the conversation and frees the runner with all its tensors. NULL is fine. */
-MLCB_API void mlcb_close(mlcb_runner *runner);
+MLCB_API void mlcb_close(mlcb_runner *runner) MLCB_NOEXCEPT;
 
 /* One sentence: why the last call failed that did. Empty if none did. Valid until the next call with the runner. */
-MLCB_API const char *mlcb_error(const mlcb_runner *runner);
+MLCB_API const char *mlcb_error(const mlcb_runner *runner) MLCB_NOEXCEPT;
 
 /* Whether a policy decides; 0 for default: (the compiler follows its own heuristic) and for a runner that was not opened. */
-MLCB_API int mlcb_decides(const mlcb_runner *runner);
+MLCB_API int mlcb_decides(const mlcb_runner *runner) MLCB_NOEXCEPT;
 
 /* The task that the policy or learner is for, empty if for any; and the parameters it wants it bound with, a JSON object.
  * Valid until the next call with the runner. */
-MLCB_API const char *mlcb_task(mlcb_runner *runner);
-MLCB_API const char *mlcb_parameters(mlcb_runner *runner);
+MLCB_API const char *mlcb_task(mlcb_runner *runner) MLCB_NOEXCEPT;
+MLCB_API const char *mlcb_parameters(mlcb_runner *runner) MLCB_NOEXCEPT;
 
 /* Binds a task of the compiler's own, declared as JSON (docs/integration.md); or one of this library's, by the JSON of its bound
  * spec. Once for a runner; all its tensors are zero then. */
-MLCB_API mlcb_status mlcb_bind(mlcb_runner *runner, const char *spec);
+MLCB_API mlcb_status mlcb_bind(mlcb_runner *runner, const char *spec) MLCB_NOEXCEPT;
 
 /* Binds a task that this library declares. Parameters: a JSON object, or NULL for those that the policy or learner wants. */
-MLCB_API mlcb_status mlcb_bind_task(mlcb_runner *runner, const char *task, const char *parameters);
+MLCB_API mlcb_status mlcb_bind_task(mlcb_runner *runner, const char *task, const char *parameters) MLCB_NOEXCEPT;
 
 /* The elements of an input of an agent (its index in the spec), row major, to be filled before each question. The place stays for
  * the life of the runner. NULL where there is no such input, or it is of another type. */
-MLCB_API void *mlcb_tensor(mlcb_runner *runner, size_t agent, const char *input, mlcb_dtype type);
+MLCB_API void *mlcb_tensor(mlcb_runner *runner, size_t agent, const char *input, mlcb_dtype type) MLCB_NOEXCEPT;
+
+/* Whether the policy looks at an input; one that it does not read need not be filled. */
+MLCB_API int mlcb_reads(mlcb_runner *runner, size_t agent, const char *input) MLCB_NOEXCEPT;
 
 /* Gives an input with varying dimensions its true shape, for the questions from here on. */
-MLCB_API mlcb_status mlcb_resize(mlcb_runner *runner, size_t agent, const char *input, const int64_t *shape, size_t rank);
+MLCB_API mlcb_status mlcb_resize(mlcb_runner *runner, size_t agent, const char *input, const int64_t *shape, size_t rank) MLCB_NOEXCEPT;
 
 /* Copies a text into an input of type string. */
-MLCB_API mlcb_status mlcb_text(mlcb_runner *runner, size_t agent, const char *input, const char *text);
+MLCB_API mlcb_status mlcb_text(mlcb_runner *runner, size_t agent, const char *input, const char *text) MLCB_NOEXCEPT;
 
 /* Whether the learner wants a metric beside its observations, and where to put it; as mlcb_tensor(). */
-MLCB_API int mlcb_wants(mlcb_runner *runner, const char *metric);
-MLCB_API void *mlcb_metric(mlcb_runner *runner, const char *metric, mlcb_dtype type);
+MLCB_API int mlcb_wants(mlcb_runner *runner, const char *metric) MLCB_NOEXCEPT;
+MLCB_API void *mlcb_metric(mlcb_runner *runner, const char *metric, mlcb_dtype type) MLCB_NOEXCEPT;
 
 /* The advice of an agent for what its tensors hold: an index that its mask allows, or a value. On failure *index or *value is left
  * as it is. */
-MLCB_API mlcb_status mlcb_choose(mlcb_runner *runner, size_t agent, int64_t *index);
-MLCB_API mlcb_status mlcb_value(mlcb_runner *runner, size_t agent, double *value);
+MLCB_API mlcb_status mlcb_choose(mlcb_runner *runner, size_t agent, int64_t *index) MLCB_NOEXCEPT;
+MLCB_API mlcb_status mlcb_value(mlcb_runner *runner, size_t agent, double *value) MLCB_NOEXCEPT;
 
 /* Tells the learner that the episode is over; the agent's tensors and the metrics hold the last state. */
-MLCB_API mlcb_status mlcb_end(mlcb_runner *runner, mlcb_end_reason why, size_t agent);
+MLCB_API mlcb_status mlcb_end(mlcb_runner *runner, mlcb_end_reason why, size_t agent) MLCB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -117,7 +117,7 @@ Expected<std::unique_ptr<Channel>> ShmListener::connect(Deadline Until, const In
   }
 }
 
-Expected<std::unique_ptr<Channel>> connectShm(const std::string &Path, Deadline Until) {
+Expected<std::unique_ptr<Channel>> connectShm(const std::string &Path, Deadline Until, const InterruptCheck &Interrupted) {
   auto Address = addressOf(Path);
   if (!Address)
     return Unexpected(Address.error());
@@ -125,11 +125,14 @@ Expected<std::unique_ptr<Channel>> connectShm(const std::string &Path, Deadline 
     auto Socket = makeSocket();
     if (!Socket)
       return Unexpected(Socket.error());
-    if (at(*Address, ::connect, *Socket))
-      return accept(socketChannel(std::move(*Socket)), Until);
+    if (at(*Address, ::connect, *Socket)) {
+      auto Link = socketChannel(std::move(*Socket));
+      Link->onWait(Interrupted);
+      return accept(std::move(Link), Until);
+    }
     if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR)
       return failErrno(Path);
-    auto More = pauseUntil(Until, {});
+    auto More = pauseUntil(Until, Interrupted);
     if (!More)
       return Unexpected(More.error());
     if (!*More)

@@ -28,6 +28,6 @@ private:
 };
 
 /// The compiler's end. Either may come first.
-Expected<std::unique_ptr<Channel>> connectShm(const std::string &Path, Deadline Until);
+Expected<std::unique_ptr<Channel>> connectShm(const std::string &Path, Deadline Until, const InterruptCheck &Interrupted = {});
 
 } // namespace mlcb

@@ -14,3 +14,6 @@ nanobind_add_stub(_native_stub MODULE _native OUTPUT ${CMAKE_CURRENT_BINARY_DIR}
                   PYTHON_PATH $<TARGET_FILE_DIR:_native> DEPENDS _native)
 install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym COMPONENT python)
+
+# What mlcb_gym/export/aot.py compiles policies with.
+install(FILES runner/AotAbi.h DESTINATION mlcb_gym/include COMPONENT python)

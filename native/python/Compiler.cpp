@@ -62,7 +62,7 @@ public:
   }
 
   static Compiler open(const std::string &Uri, const std::optional<std::string> &Spec) {
-    Compiler Result(waiting([&] { return openRunner(Uri); }));
+    Compiler Result(waiting([&] { return openRunner(Uri, signalRaised); }));
     if (Spec) {
       Result.bind(unwrap(readSpec(*Spec)));
       return Result;

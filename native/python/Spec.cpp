@@ -3,6 +3,7 @@
 #include "protocol/Observation.h"
 #include "python/Arrays.h"
 #include "python/Bindings.h"
+#include "runner/AotSeal.h"
 #include "spec/Digest.h"
 
 #include <nanobind/stl/optional.h>
@@ -83,6 +84,13 @@ void bindSpec(nb::module_ &Module) {
   Module.def(
       "digest", [](nb::bytes Data) { return hexDigest({Data.c_str(), Data.size()}); }, "data"_a,
       "XXH3-128 of some bytes as 32 hex digits: what names a vocabulary by its contents.");
+  Module.def(
+      "aot_seal",
+      [](nb::bytes Library, std::string_view Cpu) {
+        const std::string Seal = unwrap(sealOf({Library.c_str(), Library.size()}, Cpu));
+        return nb::bytes(Seal.data(), Seal.size());
+      },
+      "library"_a, "cpu"_a, "What makes a shared object a compiled policy once it is appended: it is whole, and for which CPU it is.");
   Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
              "The payload of an observation.",
              nb::sig("def encode(serializer: str, spec: str, agent: int, tensors: dict[str, typing.Any], "

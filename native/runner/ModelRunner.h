@@ -2,6 +2,7 @@
 // How a compiler asks a policy. Three lines: open a runner from a URI and bind the task, fill tensors, evaluate.
 #pragma once
 
+#include "channel/Channel.h"
 #include "protocol/Messages.h"
 #include "spec/TaskSpec.h"
 
@@ -65,6 +66,13 @@ public:
     return Inputs[Agent][static_cast<size_t>(F)].Text;
   }
 
+  /// Whether the policy looks at an input at all; one that it does not read may be left as it is.
+  template <class Feature> bool reads(Feature F, size_t Agent = 0) const { return readsInput(static_cast<size_t>(F), Agent); }
+  virtual bool readsInput(size_t, size_t) const { return true; }
+
+  /// Whether end() is told the last state; if not, the tensors need not be filled for it.
+  virtual bool observesEnd() const { return true; }
+
   /// Whether the learner wants metrics of the end of the episode alone.
   bool measuresEndAlone() const { return WantedWhen == Measure::End; }
 
@@ -126,9 +134,9 @@ protected:
   Measure WantedWhen = Measure::Always;
 };
 
-/// Opens `pipe:BASE[?serdes=...&timeout=...]`, `shm:PATH[?...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `default:`, or what a RunnerRegistration
-/// names. A scheme whose library is absent is one clear error.
-Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri);
+/// Opens `pipe:BASE[?serdes=...&timeout=...]`, `shm:PATH[?...]`, `onnx:FOLDER`, `onnx:MODEL.onnx`, `aot:POLICY.so`, `default:`, or what
+/// a RunnerRegistration names. A scheme whose library is absent is one clear error.
+Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri, const InterruptCheck &Interrupted = {});
 
 /// Makes a kind of runner known that is not this library's, by the scheme of its URIs; one static object beside it.
 class RunnerRegistration {

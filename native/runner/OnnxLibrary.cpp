@@ -57,6 +57,9 @@ Expected<OnnxLibrary> open() {
     return Unexpected(Api.error());
   OnnxLibrary Library;
   Library.Api = *Api;
+  // Its builds for Linux keep a database in the user's cache and start a thread for telemetry, of every compile: tens of milliseconds.
+  // Who wants it sets the variable to 0.
+  ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0);
   if (auto Done = Library.check((*Api)->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "mlcb", &Library.Env), "ONNX Runtime"); !Done)
     return Unexpected(Done.error());
   auto Done = Library.check((*Api)->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &Library.Cpu),

@@ -115,24 +115,21 @@ ONNXTensorElementDataType onnxType(DType Type) {
   return Types[static_cast<size_t>(Type)];
 }
 
-Expected<void> OnnxModel::checkInputs(const AgentSpec &Agent) const {
+Expected<void> OnnxModel::findInputs(const AgentSpec &Agent) {
   auto Declared = signatures(*this, &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
                              &OrtApi::SessionGetInputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
-  for (const TensorSpec &Tensor : Agent.Inputs) {
-    if (Tensor.Role == TensorRole::Mask)
-      continue;
-    auto Found = std::ranges::find(*Declared, Tensor.Name, &Signature::Name);
-    const std::string Which = "input '" + std::string(Tensor.Name) + "'";
-    if (Found == Declared->end())
-      return invalid(Path, "it has no " + Which + ", expected " + text(Tensor));
-    if (!fits(*Found, Tensor))
-      return invalid(Path, Which + " is " + text(*Found) + ", expected " + text(Tensor));
+  Reads.assign(Agent.Inputs.size(), false);
+  for (const Signature &Input : *Declared) {
+    const std::string Which = "input '" + Input.Name + "'";
+    auto Found = std::ranges::find(Agent.Inputs, std::string_view(Input.Name), &TensorSpec::Name);
+    if (Found == Agent.Inputs.end() || Found->Role == TensorRole::Mask)
+      return invalid(Path, Which + " is none of agent '" + std::string(Agent.Name) + "'");
+    if (!fits(Input, *Found))
+      return invalid(Path, Which + " is " + text(Input) + ", expected " + text(*Found));
+    Reads[static_cast<size_t>(Found - Agent.Inputs.begin())] = true;
   }
-  for (const Signature &Input : *Declared)
-    if (std::ranges::none_of(Agent.Inputs, [&](const TensorSpec &T) { return T.Name == Input.Name && T.Role != TensorRole::Mask; }))
-      return invalid(Path, "input '" + Input.Name + "' is none of agent '" + std::string(Agent.Name) + "'");
   return {};
 }
 
@@ -141,9 +138,9 @@ Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
                              &OrtApi::SessionGetOutputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
-  const bool Argmax = Agent.Advice.Kind == AdviceKind::Argmax;
-  const Dim Choices{Dim::Kind::Fixed, Argmax ? Agent.Advice.Choices.Size : 1, {}};
-  const TensorSpec Wanted{Argmax ? "logits" : "value", DType::Float32, {Choices}, 0, 0, "", TensorRole::Input};
+  const Dim Outputs{Dim::Kind::Fixed, static_cast<int64_t>(Agent.Advice.outputs()), {}};
+  const std::string_view Name = Agent.Advice.Kind == AdviceKind::Argmax ? "logits" : "value";
+  const TensorSpec Wanted{Name, DType::Float32, {Outputs}, 0, 0, "", TensorRole::Input};
   auto Found = std::ranges::find(*Declared, Wanted.Name, &Signature::Name);
   if (Declared->size() == 1)
     Found = Declared->begin();
@@ -172,7 +169,7 @@ Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Ag
   if (auto Done = (*Library)->check(Api.CreateSession((*Library)->Env, Path.c_str(), RawOptions, &Session), Path); !Done)
     return Unexpected(Done.error());
   OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, Api.ReleaseSession));
-  if (auto Done = Model.checkInputs(Agent); !Done)
+  if (auto Done = Model.findInputs(Agent); !Done)
     return Unexpected(Done.error());
   if (auto Done = Model.findOutput(Agent); !Done)
     return Unexpected(Done.error());

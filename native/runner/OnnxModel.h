@@ -9,7 +9,7 @@ namespace mlcb {
 
 /// The model of one agent, shared by runners and threads.
 ///
-/// Its inputs are the agent's tensors but the mask, by name, each with a leading batch dimension; its output is float32:
+/// Its inputs are those of the agent's tensors that it reads (never the mask), by name, each with a leading batch dimension; its output is float32:
 /// `logits` [1, choices] for argmax, `value` [1, 1] for value; where it has one output, that may have any name.
 class OnnxModel {
 public:
@@ -21,16 +21,20 @@ public:
 
   const std::string &output() const { return Output; }
 
+  /// Whether it has the input of that index in the agent's spec.
+  bool reads(size_t Input) const { return Reads[Input]; }
+
 private:
   OnnxModel(std::string Path, const OnnxLibrary &Library, OrtOwned<OrtSession> Session)
       : Path(std::move(Path)), Library(&Library), Session(std::move(Session)) {}
 
-  Expected<void> checkInputs(const AgentSpec &Agent) const;
+  Expected<void> findInputs(const AgentSpec &Agent);
   Expected<void> findOutput(const AgentSpec &Agent);
 
   std::string Path, Output;
   const OnnxLibrary *Library;
   OrtOwned<OrtSession> Session;
+  std::vector<bool> Reads; // [input]
 };
 
 /// ONNX's element type; undefined for strings.

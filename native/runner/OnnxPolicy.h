@@ -3,15 +3,13 @@
 #pragma once
 
 #include "runner/OnnxModel.h"
+#include "runner/PolicyManifest.h"
 
 namespace mlcb {
 
-/// What a policy folder holds, checked against this build's declaration of its task (or its own, where this build has none).
-/// Loaded once per process while in use.
+/// What a policy folder holds. Loaded once per process while in use.
 struct OnnxPolicy {
-  std::string Folder;
-  BoundSpec Spec;
-  std::string SpecJson; // as the policy was trained with, for sentences
+  PolicyManifest Manifest;
   std::vector<OnnxModel> Models; // [agent]
 
   static Expected<std::shared_ptr<const OnnxPolicy>> open(const std::string &Folder);

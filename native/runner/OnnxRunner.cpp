@@ -3,7 +3,6 @@
 
 #include "runner/OnnxPolicy.h"
 
-#include <cmath>
 #include <filesystem>
 
 namespace mlcb {
@@ -24,7 +23,6 @@ struct OnnxRunner::Query {
   std::vector<Input> Inputs;
   std::vector<const char *> Names;
   std::vector<const OrtValue *> Values;
-  std::vector<float> Output;
   const char *OutputName;
   OrtOwned<OrtValue> OutputValue{nullptr, nullptr};
 
@@ -57,54 +55,44 @@ struct OnnxRunner::Query {
   }
 };
 
-OnnxRunner::OnnxRunner(std::string ModelPath, std::shared_ptr<const OnnxPolicy> Policy)
-    : ModelPath(std::move(ModelPath)), Policy(std::move(Policy)) {}
+OnnxRunner::OnnxRunner(std::string ModelPath) : InProcessRunner(nullptr), ModelPath(std::move(ModelPath)) {}
+OnnxRunner::OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy)
+    : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
 OnnxRunner::~OnnxRunner() = default;
 
 Expected<std::unique_ptr<OnnxRunner>> OnnxRunner::open(const std::string &Path) {
   std::error_code Ignored;
   if (std::filesystem::is_regular_file(Path, Ignored))
-    return std::unique_ptr<OnnxRunner>(new OnnxRunner(Path, nullptr));
-  auto Policy = OnnxPolicy::open(Path);
-  if (!Policy)
-    return Unexpected(Policy.error());
-  return std::unique_ptr<OnnxRunner>(new OnnxRunner("", std::move(*Policy)));
+    return std::unique_ptr<OnnxRunner>(new OnnxRunner(Path));
+  return OnnxPolicy::open(Path).map([](auto Policy) { return std::unique_ptr<OnnxRunner>(new OnnxRunner(std::move(Policy))); });
 }
 
-std::string_view OnnxRunner::task() const { return ModelPath.empty() ? Policy->Spec.Task.Name : ""; }
-
-std::string_view OnnxRunner::parameters() const {
-  if (ModelPath.empty())
-    return Policy->Spec.Parameters;
-  return "{}";
-}
+bool OnnxRunner::readsInput(size_t Input, size_t Agent) const { return Loaded->Models[Agent].reads(Input); }
 
 Expected<void> OnnxRunner::onBind() {
   if (!ModelPath.empty()) {
     auto Model = OnnxPolicy::ofModel(ModelPath, Spec);
     if (!Model)
       return Unexpected(Model.error());
-    Policy = std::move(*Model);
+    Loaded = std::move(*Model);
   }
-  if (Spec.Digest != Policy->Spec.Digest)
-    return fail(ErrorKind::SpecMismatch,
-                Policy->Folder + ": " + describeMismatch(Spec.toJson(), Policy->SpecJson, "the policy"));
+  if (auto Done = InProcessRunner::onBind(); !Done)
+    return Done;
   Queries.clear();
   for (size_t Agent = 0; Agent < Inputs.size(); ++Agent) {
     const AgentSpec &Declared = Spec.Task.Agents[Agent];
     Query &New = Queries.emplace_back();
-    New.Model = &Policy->Models[Agent];
+    New.Model = &Loaded->Models[Agent];
     for (size_t I = 0; I < Declared.Inputs.size(); ++I)
-      if (const TensorSpec &Tensor = Declared.Inputs[I]; Tensor.Role != TensorRole::Mask)
-        New.Inputs.push_back({&Inputs[Agent][I], std::string(Tensor.Name), Tensor.Type, {}});
+      if (New.Model->reads(I))
+        New.Inputs.push_back({&Inputs[Agent][I], std::string(Declared.Inputs[I].Name), Declared.Inputs[I].Type, {}});
     for (const Query::Input &In : New.Inputs)
       New.Names.push_back(In.Name.c_str());
     New.Values.resize(New.Inputs.size());
-    const bool Argmax = Declared.Advice.Kind == AdviceKind::Argmax;
-    New.Output.resize(Argmax ? static_cast<size_t>(Declared.Advice.Choices.Size) : 1);
     New.OutputName = New.Model->output().c_str();
-    const int64_t Shape[] = {1, static_cast<int64_t>(New.Output.size())};
-    auto Value = New.tensor(New.Output.data(), New.Output.size() * sizeof(float), Shape, DType::Float32);
+    std::vector<float> &Output = Outputs[Agent];
+    const int64_t Shape[] = {1, static_cast<int64_t>(Output.size())};
+    auto Value = New.tensor(Output.data(), Output.size() * sizeof(float), Shape, DType::Float32);
     if (!Value)
       return Unexpected(Value.error());
     New.OutputValue = std::move(*Value);
@@ -121,32 +109,6 @@ Expected<void> OnnxRunner::run(size_t Agent) {
   return Library.check(Library.Api->Run(Q.Model->session(), nullptr, Q.Names.data(), Q.Values.data(), Q.Values.size(),
                                         &Q.OutputName, 1, &Output),
                        Q.Model->path());
-}
-
-Expected<int64_t> OnnxRunner::choose(size_t Agent) {
-  if (auto Done = run(Agent); !Done)
-    return Unexpected(Done.error());
-  const int64_t Best = maskedArgmax(Queries[Agent].Output, mask(Agent));
-  if (Best < 0)
-    return fail(ErrorKind::InvalidArgument, "the mask of agent '" + std::string(Spec.Task.Agents[Agent].Name) + "' allows nothing");
-  return Best;
-}
-
-Expected<double> OnnxRunner::value(size_t Agent) {
-  return run(Agent).map([&] { return static_cast<double>(Queries[Agent].Output[0]); });
-}
-
-int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal) {
-  int64_t First = -1, Best = -1;
-  for (size_t I = 0; I < Logits.size(); ++I) {
-    if (!Legal.empty() && !Legal[I])
-      continue;
-    const auto Index = static_cast<int64_t>(I);
-    First = First < 0 ? Index : First;
-    if (!std::isnan(Logits[I]) && (Best < 0 || Logits[I] > Logits[static_cast<size_t>(Best)]))
-      Best = Index;
-  }
-  return Best >= 0 ? Best : First;
 }
 
 } // namespace mlcb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runner URIs.
 #include "channel/ShmRendezvous.h"
+#include "runner/AotRunner.h"
 #include "runner/DefaultRunner.h"
 #include "runner/OnnxRunner.h"
 #include "runner/RemoteRunner.h"
@@ -12,7 +13,7 @@
 namespace mlcb {
 namespace {
 
-constexpr const char *Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx or default:";
+constexpr const char *Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx, aot:POLICY.so or default:";
 
 /// `scheme:path?key=value`, as far as runners need it.
 struct Uri {
@@ -72,7 +73,7 @@ Expected<RemoteOptions> optionsOf(std::string_view Text, std::string_view Query)
 }
 
 Expected<std::unique_ptr<RemoteRunner>> overShm(const std::string &Path, RemoteOptions Options, Deadline Until) {
-  auto Link = connectShm(Path, Until);
+  auto Link = connectShm(Path, Until, Options.Interrupted);
   return Link ? RemoteRunner::hear(std::move(*Link), std::move(Options), Until) : Unexpected(Link.error());
 }
 
@@ -93,7 +94,7 @@ RunnerRegistration::Open RunnerRegistration::find(std::string_view Scheme) {
   return nullptr;
 }
 
-Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
+Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text, const InterruptCheck &Interrupted) {
   const Uri Where = Uri::parse(Text);
   if (Where.Scheme == "default")
     return std::make_unique<DefaultRunner>();
@@ -101,15 +102,19 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text) {
     return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
     return invalid(Text, Forms);
-  if (Where.Scheme == "onnx")
-    return Where.Query.empty() ? upcast(OnnxRunner::open(std::string(Where.Path)))
-                               : invalid(Text, "onnx takes no option, got '" + std::string(Where.Query) + "'");
+  if (Where.Scheme == "onnx" || Where.Scheme == "aot") {
+    if (!Where.Query.empty())
+      return invalid(Text, std::string(Where.Scheme) + " takes no option, got '" + std::string(Where.Query) + "'");
+    const std::string Path(Where.Path);
+    return Where.Scheme == "aot" ? upcast(AotRunner::open(Path)) : upcast(OnnxRunner::open(Path));
+  }
   const bool IsShm = Where.Scheme == "shm";
   if (!IsShm && Where.Scheme != "pipe")
     return invalid(Text, std::string("unknown scheme, ") + Forms);
   auto Options = optionsOf(Text, Where.Query);
   if (!Options)
     return Unexpected(Options.error());
+  Options->Interrupted = Interrupted;
   const std::string Path(Where.Path);
   const Deadline Until = after(Options->ConnectSeconds);
   return upcast(IsShm ? overShm(Path, std::move(*Options), Until) : RemoteRunner::connect(Path, std::move(*Options), Until));

@@ -29,7 +29,7 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   auto Pair = Fifo::open(Base, FifoEnd::Compiler);
   if (!Pair)
     return Unexpected(Pair.error());
-  auto Connected = Pair->connect(Until);
+  auto Connected = Pair->connect(Until, Options.Interrupted);
   if (!Connected)
     return Unexpected(Connected.error());
   return hear(std::move(*Connected), std::move(Options), Until);
@@ -37,6 +37,8 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
 
 Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::hear(std::unique_ptr<Channel> Connected, RemoteOptions Options,
                                                            Deadline Until) {
+  if (Options.Interrupted)
+    Connected->onWait(Options.Interrupted);
   auto Runner = std::make_unique<RemoteRunner>(std::move(Connected), std::move(Options));
   auto First = Runner->Link.receive(Until);
   if (!First)

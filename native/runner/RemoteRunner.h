@@ -26,6 +26,7 @@ struct RemoteOptions {
   double ConnectSeconds = 60;                  // how long the learner may take to come and to say Hello
   double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
   double SendSeconds = 60;                     // how long it may take to drain a frame
+  InterruptCheck Interrupted;                  // ends any wait for the learner
 
   /// Answers a Fork frame: as fork(), 0 in the clone, -1 and errno if it failed. Without it a Fork is refused.
   std::function<pid_t()> Fork;

@@ -49,6 +49,9 @@ struct AdviceSpec {
   std::string_view Name;
   Dim Choices; // Argmax: number of logits
   std::string_view Doc;
+
+  /// How many floats a model gives for it: a logit for each choice, or the value. Only of a bound spec.
+  size_t outputs() const { return Kind == AdviceKind::Argmax ? static_cast<size_t>(Choices.Size) : 1; }
 };
 
 /// An agent sees its own tensors and mask and gives its own advice.

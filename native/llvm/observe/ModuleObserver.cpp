@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/observe/ModuleObserver.h"
 
-#include "llvm/observe/Embedding.h"
 #include "llvm/observe/Properties.h"
 
 #include "llvm/IR/InstIterator.h"
@@ -20,15 +19,23 @@ void ModuleObserver::observe(Module &M, ModuleView Out) const {
   for (Function &F : M) {
     if (F.isDeclaration())
       continue;
-    for (const Instruction &I : instructions(F))
-      ++Out.Opcodes[I.getOpcode() - 1];
-    addProperties(F, Out.Properties);
-    if (Kind == EmbeddingKind::FlowAware)
-      Counts.addFlowAware(F);
-    else
-      Counts.addSymbolic(F);
+    if (!Out.Opcodes.empty())
+      for (const Instruction &I : instructions(F))
+        ++Out.Opcodes[I.getOpcode() - 1];
+    if (!Out.Properties.empty())
+      addProperties(F, Out.Properties);
+    if (!Out.Embedding.empty())
+      add(F, Counts);
   }
-  Counts.embed(Seeds, Out.Embedding);
+  if (!Out.Embedding.empty())
+    Counts.embed(*Seeds, Out.Embedding);
+}
+
+void ModuleObserver::add(const Function &F, EntityCounts &Counts) const {
+  if (Kind == EmbeddingKind::FlowAware)
+    Counts.addFlowAware(F);
+  else
+    Counts.addSymbolic(F);
 }
 
 } // namespace mlcb

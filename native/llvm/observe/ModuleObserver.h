@@ -2,7 +2,7 @@
 // A module as the numbers a policy sees.
 #pragma once
 
-#include "llvm/observe/Vocabulary.h"
+#include "llvm/observe/Embedding.h"
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ enum class EmbeddingKind { Symbolic, FlowAware };
 
 inline constexpr unsigned NumOpcodes = llvm::ir2vec::Vocabulary::MaxOpcodes;
 
-/// Where an observation goes: the buffers of the tensors of the same names.
+/// Where an observation goes: the buffers of the tensors of the same names; what has no buffer is not worked out.
 struct ModuleView {
   std::span<float> Embedding;    // [dimension of the vocabulary]
   std::span<int64_t> Opcodes;    // [NumOpcodes]
@@ -27,12 +27,15 @@ struct ModuleView {
 /// Fills observations of modules; never changes them.
 class ModuleObserver {
 public:
-  ModuleObserver(const Vocabulary &Seeds, EmbeddingKind Kind) : Seeds(Seeds), Kind(Kind) {}
+  /// Seeds may be null where no embedding is asked for.
+  ModuleObserver(const Vocabulary *Seeds, EmbeddingKind Kind) : Seeds(Seeds), Kind(Kind) {}
 
   void observe(llvm::Module &M, ModuleView Out) const;
 
 private:
-  const Vocabulary &Seeds;
+  void add(const llvm::Function &F, EntityCounts &Counts) const;
+
+  const Vocabulary *Seeds;
   EmbeddingKind Kind;
 };
 

@@ -46,8 +46,6 @@ Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
   for (StringRef Setting : split(Inside, ',')) {
     auto [Name, Value] = Setting.trim().split('=');
     Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});
-    if (auto Valid = validateOption(Options.back()); !Valid)
-      return Unexpected(Valid.error());
   }
   Text = Rest.trim();
   return Options;

@@ -9,17 +9,20 @@
 
 namespace mlcb {
 
-/// Actions by index. All are parsed when the space is made; one that is applied again in the same process is parsed again.
+/// Actions by index. One is parsed when it is applied, each time; or all beforehand, for the first time.
 class ActionSpace {
 public:
   /// A text that is no action is an error that names it.
   static Expected<ActionSpace> create(llvm::ArrayRef<std::string> Texts, PassRunner &Runner);
 
+  /// Parses all actions, and tries their options: what is wrong with one is an error now.
+  Expected<void> prepareAll();
+
   size_t size() const { return Actions.size(); }
   const Action &operator[](size_t Index) const { return Actions[Index].Source; }
 
   /// Whether the passes say that they may have changed the module.
-  bool apply(size_t Index, llvm::Module &M);
+  Expected<bool> apply(size_t Index, llvm::Module &M);
 
 private:
   struct Prepared {
@@ -28,7 +31,7 @@ private:
   };
 
   explicit ActionSpace(PassRunner &Runner) : Runner(&Runner) {}
-  Expected<void> add(llvm::StringRef Text);
+  Expected<void> prepare(Prepared &Chosen, decltype(checkOptions) &Check);
 
   PassRunner *Runner;
   std::vector<Prepared> Actions;

@@ -15,10 +15,13 @@ struct OptionSetting {
   std::string Name, Value;
 };
 
-/// Whether LLVM has such an option, takes this value, and the command line leaves it alone.
-Expected<void> validateOption(const OptionSetting &Setting);
+/// checkOptions(), and whether LLVM takes the values.
+Expected<void> validateOptions(llvm::ArrayRef<OptionSetting> Settings);
 
-/// Holds options at other values than their defaults; the defaults come back at its end. Settings must have been validated.
+/// Whether LLVM has such options and the command line leaves them alone. What values they take is not tried.
+Expected<void> checkOptions(llvm::ArrayRef<OptionSetting> Settings);
+
+/// Holds options at other values than their defaults; the defaults come back at its end. Settings must have been checked.
 class OptionScope {
 public:
   explicit OptionScope(llvm::ArrayRef<OptionSetting> Settings);
@@ -26,7 +29,11 @@ public:
   OptionScope(const OptionScope &) = delete;
   OptionScope &operator=(const OptionScope &) = delete;
 
+  /// An error of the first setting that LLVM refused, of those that were checked but not validated.
+  const Expected<void> &taken() const { return Taken; }
+
 private:
+  Expected<void> Taken;
   llvm::ArrayRef<OptionSetting> Settings;
 };
 

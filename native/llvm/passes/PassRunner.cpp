@@ -22,6 +22,8 @@ PassRunner::PassRunner(TargetMachine &Target)
 
 Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
   OptionScope Options(S.Options);
+  if (!Options.taken())
+    return Unexpected(Options.taken().error());
   ModulePassManager Passes;
   if (llvm::Error E = Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
     return fail(ErrorKind::InvalidArgument, toString(std::move(E)));

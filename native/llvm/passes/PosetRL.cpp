@@ -23,13 +23,19 @@ class PosetRL final : public TaskPass {
 public:
   static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
+  Expected<void> prepareAll() override;
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
 
 private:
   friend class Episode;
-  PosetRL(PosetRLParameters Parameters, const Vocabulary &Seeds, measure::Measurer &Target)
-      : Parameters(std::move(Parameters)), Observer(Seeds, this->Parameters.Observation), Target(Target),
+  PosetRL(PosetRLParameters Parameters, measure::Measurer &Target)
+      : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target),
         Runner(Target.targetMachine()) {}
+
+  Expected<void> readVocabulary();
+
+  /// Whether a later decision depends on what an action has done to the module.
+  bool comparesModules() const { return Parameters.MaxSteps > 1; }
 
   PosetRLParameters Parameters;
   ModuleObserver Observer;
@@ -42,7 +48,7 @@ private:
 class Episode {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
-      : Task(Task), M(M), Policy(Policy), Request(Request), Observation(Policy, Task.Observer, Task.Target),
+      : Task(Task), M(M), Policy(Policy), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
         Mask(Task.Actions->size(), Request.Barred) {}
 
   Expected<EndReason> run();
@@ -51,6 +57,7 @@ private:
   Expected<void> start();
   Expected<size_t> ask();
   Expected<void> apply(size_t Index);
+  bool atHorizon() const { return static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps; }
   void describe();
   Expected<void> measure();
   Expected<EndReason> finish(EndReason Why);
@@ -70,7 +77,7 @@ Expected<EndReason> Episode::run() {
   if (auto Started = start(); !Started)
     return Unexpected(Started.error());
   while (true) {
-    if (static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps)
+    if (atHorizon())
       return finish(EndReason::Horizon);
     if (!Mask.allowsAny())
       return finish(Taken.empty() ? EndReason::NoDecisions : EndReason::Exhausted);
@@ -119,13 +126,17 @@ Expected<void> Episode::apply(size_t Index) {
   const Action &Chosen = (*Task.Actions)[Index];
   Activity Now(Chosen.Text);
   uint64_t Before = Observation.fingerprint();
-  bool MayHaveChanged = Task.Actions->apply(Index, M);
+  Expected<bool> MayHaveChanged = Task.Actions->apply(Index, M);
+  if (!MayHaveChanged)
+    return Unexpected(MayHaveChanged.error());
   if (Request.Verify && verifyModule(M))
     return fail(ErrorKind::SystemError, "action '" + Chosen.Text + "' leaves a module that LLVM's verifier refuses");
   Taken.push_back(Index);
+  if (atHorizon() && !Policy.observesEnd())
+    return {};
   Observation.module(M);
   // Some passes change the module and say that all is preserved.
-  if (MayHaveChanged || Observation.fingerprint() != Before)
+  if (*MayHaveChanged || Observation.fingerprint() != Before)
     Mask.moduleChanged();
   else
     Mask.didNothing(Index);
@@ -151,13 +162,10 @@ Expected<void> Episode::measure() {
 }
 
 Expected<std::unique_ptr<TaskPass>> PosetRL::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
-  Expected<const Vocabulary *> Seeds = Vocabulary::shared();
-  if (!Seeds)
-    return Unexpected(Seeds.error());
-  Expected<PosetRLParameters> Parameters = PosetRLParameters::read(Spec, **Seeds);
+  Expected<PosetRLParameters> Parameters = PosetRLParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());
-  std::unique_ptr<PosetRL> Task(new PosetRL(std::move(*Parameters), **Seeds, Target));
+  std::unique_ptr<PosetRL> Task(new PosetRL(std::move(*Parameters), Target));
   Expected<ActionSpace> Actions = ActionSpace::create(Task->Parameters.Actions, Task->Runner);
   if (!Actions)
     return Unexpected(Actions.error());
@@ -165,7 +173,21 @@ Expected<std::unique_ptr<TaskPass>> PosetRL::prepare(const BoundSpec &Spec, meas
   return Task;
 }
 
+Expected<void> PosetRL::prepareAll() {
+  return readVocabulary().and_then([&] { return Actions->prepareAll(); });
+}
+
+Expected<void> PosetRL::readVocabulary() {
+  return Vocabulary::shared().and_then([&](const Vocabulary *Seeds) {
+    Observer = ModuleObserver(Seeds, Parameters.Observation);
+    return Parameters.check(*Seeds);
+  });
+}
+
 Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  if (PosetRLObservation::embeds(Policy, comparesModules()))
+    if (auto Read = readVocabulary(); !Read)
+      return Unexpected(Read.error());
   return Episode(*this, M, Policy, Request).run();
 }
 

@@ -32,9 +32,19 @@ Expected<void> PosetRLObservation::baselines(const Module &Loaded, BaselineMeter
   return {};
 }
 
+bool PosetRLObservation::embeds(const ModelRunner &Policy, bool IsCompared) {
+  return IsCompared || Policy.reads(Feature::embedding);
+}
+
 void PosetRLObservation::module(Module &M) {
-  Observer.observe(M, {Policy.tensor<float>(Feature::embedding), Policy.tensor<int64_t>(Feature::opcodes),
-                       Policy.tensor<int64_t>(Feature::properties)});
+  ModuleView View;
+  if (embeds(Policy, IsCompared))
+    View.Embedding = Policy.tensor<float>(Feature::embedding);
+  if (IsCompared || Policy.reads(Feature::opcodes))
+    View.Opcodes = Policy.tensor<int64_t>(Feature::opcodes);
+  if (IsCompared || Policy.reads(Feature::properties))
+    View.Properties = Policy.tensor<int64_t>(Feature::properties);
+  Observer.observe(M, View);
   int64_t Instructions = M.getInstructionCount();
   if (InitialInstructions < 0)
     InitialInstructions = Instructions;

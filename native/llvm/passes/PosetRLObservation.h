@@ -13,8 +13,11 @@ namespace mlcb {
 /// What a policy is told of an episode of PosetRL.
 class PosetRLObservation {
 public:
-  PosetRLObservation(ModelRunner &Policy, const ModuleObserver &Observer, measure::Measurer &Target)
-      : Policy(Policy), Observer(Observer), Target(Target) {}
+  PosetRLObservation(ModelRunner &Policy, const ModuleObserver &Observer, measure::Measurer &Target, bool IsCompared)
+      : Policy(Policy), Observer(Observer), Target(Target), IsCompared(IsCompared) {}
+
+  /// Whether an episode needs the embedding: the policy reads it, or fingerprint() tells by it what an action has done.
+  static bool embeds(const ModelRunner &Policy, bool IsCompared);
 
   /// Metrics of the program as it was loaded; they stay for the episode.
   Expected<void> baselines(const llvm::Module &Loaded, BaselineMeter Meter);
@@ -33,6 +36,7 @@ private:
   ModelRunner &Policy;
   const ModuleObserver &Observer;
   measure::Measurer &Target;
+  bool IsCompared; // whether fingerprint() is asked
   int64_t InitialInstructions = -1;
 };
 

@@ -38,7 +38,13 @@ Expected<std::vector<std::string>> readActions(const json::Object &Root) {
 
 } // namespace
 
-Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const Vocabulary &Seeds) {
+Expected<void> PosetRLParameters::check(const Vocabulary &Seeds) const {
+  if (auto Same = Seeds.expect(Dimension, VocabularyDigest); !Same)
+    return mismatch(Same.error().Message);
+  return {};
+}
+
+Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec) {
   llvm::Expected<json::Value> Parsed = json::parse(Spec.Parameters);
   if (!Parsed)
     return invalid("parameters: " + toString(Parsed.takeError()));
@@ -46,9 +52,6 @@ Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const
   if (!Root)
     return invalid("parameters: expected an object");
 
-  int64_t Dimension = Root->getInteger("dimension").value_or(0);
-  if (auto Same = Seeds.expect(Dimension, Root->getString("vocabulary").value_or("")); !Same)
-    return mismatch(Same.error().Message);
   Expected<std::vector<std::string>> Actions = readActions(*Root);
   if (!Actions)
     return Unexpected(Actions.error());
@@ -62,7 +65,13 @@ Expected<PosetRLParameters> PosetRLParameters::read(const BoundSpec &Spec, const
   int64_t MaxSteps = Root->getInteger("max_steps").value_or(0);
   if (MaxSteps < 1)
     return invalid("max_steps: expected at least 1");
-  return PosetRLParameters{std::move(*Actions), *FromOz, MaxSteps, Root->getBoolean("unique").value_or(false), *Kind};
+  return PosetRLParameters{std::move(*Actions),
+                           *FromOz,
+                           MaxSteps,
+                           Root->getBoolean("unique").value_or(false),
+                           *Kind,
+                           Root->getInteger("dimension").value_or(0),
+                           Root->getString("vocabulary").value_or("").str()};
 }
 
 } // namespace mlcb

@@ -16,9 +16,14 @@ struct PosetRLParameters {
   int64_t MaxSteps;
   bool Unique;
   EmbeddingKind Observation;
+  int64_t Dimension;
+  std::string VocabularyDigest;
 
-  /// Reads the parameters of a bound spec of the task; a value that means nothing, or a vocabulary other than Seeds, is an error.
-  static Expected<PosetRLParameters> read(const BoundSpec &Spec, const Vocabulary &Seeds);
+  /// Reads the parameters of a bound spec of the task; a value that means nothing is an error.
+  static Expected<PosetRLParameters> read(const BoundSpec &Spec);
+
+  /// Whether a vocabulary is the one they are for.
+  Expected<void> check(const Vocabulary &Seeds) const;
 };
 
 } // namespace mlcb

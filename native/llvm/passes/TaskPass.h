@@ -30,10 +30,13 @@ struct EpisodeRequest {
   measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one
 };
 
-/// A task bound to its parameters and a target, with all prepared that does not depend on the program.
+/// A task bound to its parameters and a target; what does not depend on the program is prepared once.
 class TaskPass {
 public:
   virtual ~TaskPass();
+
+  /// Does now what run() would do when it first needs it: what is wrong with the parameters is said at once, and forks share the work.
+  virtual Expected<void> prepareAll() { return {}; }
 
   /// Runs an episode on a module. The runner is bound to the same spec.
   virtual Expected<EndReason> run(llvm::Module &M, ModelRunner &Runner, const EpisodeRequest &Request) = 0;

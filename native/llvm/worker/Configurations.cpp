@@ -50,6 +50,8 @@ Expected<TaskPass *> Configurations::prepare(const Configuration &C, StringRef T
     auto Made = TaskRegistration::find(C.Spec.Task.Name)->prepare(C.Spec, **Target);
     if (!Made)
       return Unexpected(Made.error());
+    if (auto Ready = (*Made)->prepareAll(); !Ready)
+      return Unexpected(Ready.error());
     Known = std::move(*Made);
   }
   return Known.get();
