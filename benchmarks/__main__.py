@@ -3,10 +3,19 @@
 
 import sys
 
-from benchmarks import deployment, memory, messages, rtt, serializers, step, vector
+from benchmarks import deployment, memory, messages, rtt, serializers, startup, step, vector
 from benchmarks.report import machine, refuse_beside_training, show
 
-ALL = {"step": step, "deployment": deployment, "memory": memory, "messages": messages, "vector": vector, "serializers": serializers, "rtt": rtt}
+ALL = {
+    "step": step,
+    "deployment": deployment,
+    "startup": startup,
+    "memory": memory,
+    "messages": messages,
+    "vector": vector,
+    "serializers": serializers,
+    "rtt": rtt,
+}
 
 
 def main() -> None:

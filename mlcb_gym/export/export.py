@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import MANIFEST, OUTPUTS
+from mlcb_gym.export.prepacking import gains_from_prepacking
 from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1
@@ -68,6 +69,7 @@ def write_policy(
         for agent in agents:
             model = partial / manifest["agents"][agent["name"]]
             write_onnx(by_agent[agent["name"]], model, agent=agent, metadata={"task": spec["task"], "digest": spec["digest"]})
+        manifest["prepacking"] = {a["name"]: gains_from_prepacking(partial / manifest["agents"][a["name"]], a) for a in agents}
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     return folder
 

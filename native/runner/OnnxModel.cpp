@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace mlcb {
 namespace {
@@ -86,20 +87,42 @@ constexpr std::array<std::string_view, 17> TypeNames{
     "?",     "float32", "uint8",  "int8",   "uint16",    "int16",      "int32",   "int64",  "string",
     "bool",  "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
 
+/// As `float32[1,?]`; a dimension that varies is negative.
+std::string text(std::string_view Type, std::span<const int64_t> Shape) {
+  std::string Text(Type);
+  Text += '[';
+  for (size_t I = 0; I < Shape.size(); ++I) {
+    Text += I ? "," : "";
+    Text += Shape[I] < 0 ? "?" : std::to_string(Shape[I]);
+  }
+  Text += ']';
+  return Text;
+}
+
 std::string text(const Signature &Declared) {
   const auto Type = static_cast<size_t>(Declared.Type);
-  std::string Text(Type < TypeNames.size() ? TypeNames[Type] : "?");
-  Text += "[";
-  for (size_t I = 0; I < Declared.Shape.size(); ++I)
-    Text += (I ? "," : "") + (Declared.Shape[I] < 0 ? "?" : std::to_string(Declared.Shape[I]));
-  return Text + "]";
+  return text(Type < TypeNames.size() ? TypeNames[Type] : "?", Declared.Shape);
 }
 
 std::string text(const TensorSpec &Tensor) {
-  std::string Text = std::string(name(Tensor.Type)) + "[1";
+  std::vector<int64_t> Shape{1};
   for (const Dim &D : Tensor.Shape)
-    Text += "," + (D.How == Dim::Kind::AtMost ? "?" : std::to_string(D.Size));
-  return Text + "]";
+    Shape.push_back(D.varies() ? -1 : D.Size);
+  return text(name(Tensor.Type), Shape);
+}
+
+Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxLibrary &Library, const std::string &Path, bool Prepacks) {
+  const OrtApi &Api = *Library.Api;
+  OrtSessionOptions *Raw = nullptr;
+  if (auto Done = Library.check(Api.CreateSessionOptions(&Raw), Path); !Done)
+    return Unexpected(Done.error());
+  OrtOwned<OrtSessionOptions> Options(Raw, Api.ReleaseSessionOptions);
+  // One thread: the compiler's own, so that a build with many jobs is not slowed by pools.
+  for (OrtStatus *Status : {Api.SetIntraOpNumThreads(Raw, 1), Api.SetInterOpNumThreads(Raw, 1),
+                            Api.AddSessionConfigEntry(Raw, "session.disable_prepacking", Prepacks ? "0" : "1")})
+    if (auto Done = Library.check(Status, Path); !Done)
+      return Unexpected(Done.error());
+  return Options;
 }
 
 } // namespace
@@ -152,22 +175,22 @@ Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
   return {};
 }
 
-Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent) {
+Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks,
+                                    const std::string &CustomOperators) {
   auto Library = OnnxLibrary::get();
   if (!Library)
     return Unexpected(Library.error());
   const OrtApi &Api = *(*Library)->Api;
-  OrtSessionOptions *RawOptions = nullptr;
-  if (auto Done = (*Library)->check(Api.CreateSessionOptions(&RawOptions), Path); !Done)
-    return Unexpected(Done.error());
-  const OrtOwned<OrtSessionOptions> Options(RawOptions, Api.ReleaseSessionOptions);
-  // One thread: the compiler's own, so that a build with many jobs is not slowed by pools.
-  for (OrtStatus *Status : {Api.SetIntraOpNumThreads(RawOptions, 1), Api.SetInterOpNumThreads(RawOptions, 1)})
-    if (auto Done = (*Library)->check(Status, Path); !Done)
+  auto Options = sessionOptions(**Library, Path, Prepacks);
+  if (!Options)
+    return Unexpected(Options.error());
+  if (!CustomOperators.empty()) // the session keeps the library open
+    if (auto Done = (*Library)->check(Api.RegisterCustomOpsLibrary_V2(Options->get(), CustomOperators.c_str()), CustomOperators); !Done)
       return Unexpected(Done.error());
   OrtSession *Session = nullptr;
-  if (auto Done = (*Library)->check(Api.CreateSession((*Library)->Env, Path.c_str(), RawOptions, &Session), Path); !Done)
-    return Unexpected(Done.error());
+  auto Created = (*Library)->check(Api.CreateSession((*Library)->Env, Path.c_str(), Options->get(), &Session), Path);
+  if (!Created)
+    return Unexpected(Created.error());
   OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, Api.ReleaseSession));
   if (auto Done = Model.findInputs(Agent); !Done)
     return Unexpected(Done.error());

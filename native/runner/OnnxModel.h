@@ -13,7 +13,9 @@ namespace mlcb {
 /// `logits` [1, choices] for argmax, `value` [1, 1] for value; where it has one output, that may have any name.
 class OnnxModel {
 public:
-  static Expected<OnnxModel> load(const std::string &Path, const AgentSpec &Agent);
+  /// CustomOperators is the path of a library that registers operators of the model's own; empty if it has none.
+  static Expected<OnnxModel> load(const std::string &Path, const AgentSpec &Agent, bool Prepacks = true,
+                                  const std::string &CustomOperators = "");
 
   const OnnxLibrary &library() const { return *Library; }
   OrtSession *session() const { return Session.get(); }

@@ -11,15 +11,32 @@
 namespace mlcb {
 namespace {
 
+/// The path of the policy's library of operators, which is code: it lies in the policy's own folder, and is no link out of it.
+Expected<std::string> customOperators(const std::string &Folder, const std::string &File) {
+  if (File.empty())
+    return "";
+  std::error_code Missing;
+  const auto Own = std::filesystem::canonical(Folder, Missing), Path = std::filesystem::canonical(Own / File, Missing);
+  if (Missing)
+    return fail(ErrorKind::SystemError, Folder + "/" + File + ": " + Missing.message());
+  if (Path.parent_path() != Own)
+    return fail(ErrorKind::InvalidArgument, Folder + "/" + File + " is a link out of the policy's folder, to " + Path.string());
+  return Path.string();
+}
+
 Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder) {
   const std::string Path = Folder + "/policy.json";
   auto Manifest = readFile(Path).and_then([&](const std::string &Text) { return PolicyManifest::parse(Path, Text); });
   if (!Manifest)
     return Unexpected(Manifest.error());
+  auto Operators = customOperators(Folder, Manifest->CustomOperators);
+  if (!Operators)
+    return Unexpected(Operators.error());
   auto Policy = std::make_shared<OnnxPolicy>(std::move(*Manifest));
   const auto &Agents = Policy->Manifest.Spec.Task.Agents;
   for (size_t Agent = 0; Agent < Agents.size(); ++Agent) {
-    auto Model = OnnxModel::load(Folder + "/" + Policy->Manifest.Models[Agent], Agents[Agent]);
+    const PolicyModel &Named = Policy->Manifest.Models[Agent];
+    auto Model = OnnxModel::load(Folder + "/" + Named.File, Agents[Agent], Named.Prepacks, *Operators);
     if (!Model)
       return Unexpected(Model.error());
     Policy->Models.push_back(std::move(*Model));

@@ -56,7 +56,8 @@ Expected<PolicyManifest> PolicyManifest::parse(std::string Where, std::string_vi
                         "the model of agent '" + std::string(Agent.Name) + "'");
     if (!Model)
       return Unexpected(Model.error());
-    Result.Models.push_back(std::move(*Model));
+    const Json &Prepacks = member(member(Manifest, "prepacking"), Agent.Name);
+    Result.Models.push_back({std::move(*Model), Prepacks != false});
   }
   if (Manifest.contains("custom_operators")) {
     auto Library = fileOf(Result.Where, Manifest["custom_operators"], "'custom_operators'");

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What one `clang -c` of a small file pays to have a policy in its process at all, the work of the passes left out.
+
+The policy's only action is -Oz's own pipeline, so that all compile the same; its model has the size of the one that ships. Rounds
+compile without a policy and with each runner in turn, and the median of the differences within a round counts.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from gymnasium import spaces
+
+from benchmarks.report import Figure
+from mlcb_gym import toolchain
+from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.export.aot import compile_policy
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
+
+ROUNDS, WARM, FUNCTIONS = 31, 3, 25
+FUNCTION = """
+int f{0}(const int *a, int n) {{
+  int sum = 0;
+  for (int i = 0; i < n; i++)
+    if (a[i] % {1})
+      sum += a[i] * i;
+  return sum;
+}}
+"""
+
+
+def figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="mlcb-") as name:
+        folder = Path(name)
+        source = folder / "small.c"
+        source.write_text("".join(FUNCTION.format(i, i + 2) for i in range(FUNCTIONS)))
+        commands = {"without": _clang(source)} | {kind: _clang(source, f"--config={config}") for kind, config in _configs(folder, source)}
+        rounds = [{kind: _seconds(command) for kind, command in commands.items()} for _ in range(WARM + ROUNDS)][WARM:]
+    lines = len(FUNCTION.strip().splitlines()) * FUNCTIONS
+    base = float(np.median([times["without"][0] for times in rounds]))
+    yield Figure(f"clang -Oz -c of {lines} lines without a policy", 1e3 * base, "ms")
+    for kind, must, aim in (("plugin", None, None), ("onnx", 60, 30), ("aot", 5, 1)):
+        wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in rounds])) for i in (0, 1))
+        yield Figure(f"{kind}, more than without", 1e3 * wall, "ms", must, aim, note=f"{1e3 * cpu:.1f} ms of CPU; median of {ROUNDS}")
+
+
+def _configs(folder: Path, source: Path) -> Iterator[tuple[str, Path]]:
+    policy = _policy(folder / "policy", source)
+    policies: dict[str, list[Path]] = {"plugin": [], "onnx": [policy], "aot": [compile_policy(policy, folder / "policy.so")]}
+    for kind, chosen in policies.items():
+        write_clang_config(folder / f"{kind}.cfg", chosen)
+        yield kind, folder / f"{kind}.cfg"
+
+
+def _policy(folder: Path, source: Path) -> Path:
+    """Untrained: there is nothing to choose."""
+    env = PosetRLEnv(programs=source, actions=["default<Oz>"], max_steps=1)
+    try:
+        assert isinstance(env.observation_space, spaces.Dict)
+        assert isinstance(env.action_space, spaces.Discrete)
+        torch.manual_seed(1)
+        network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(64,)))
+        return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+    finally:
+        env.close()
+
+
+def _clang(source: Path, *options: str) -> list[str | Path]:
+    return [toolchain.tool("clang"), *options, "-Oz", "-c", source, "-o", os.devnull]
+
+
+def _seconds(command: list[str | Path]) -> tuple[float, float]:
+    """Wall time, and processor time of the process and those that it started."""
+    started = os.times()
+    subprocess.run(command, check=True)
+    ended = os.times()
+    return ended.elapsed - started.elapsed, sum(ended[2:4]) - sum(started[2:4])
