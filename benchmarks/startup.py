@@ -7,8 +7,10 @@ compile without a policy and with each runner in turn, and the median of the dif
 
 import json
 import os
+import resource
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,7 +80,11 @@ def _clang(source: Path, *options: str) -> list[str | Path]:
 
 def _seconds(command: list[str | Path]) -> tuple[float, float]:
     """Wall time, and processor time of the process and those that it started."""
-    started = os.times()
+    started, used = time.perf_counter(), _child_seconds()
     subprocess.run(command, check=True)
-    ended = os.times()
-    return ended.elapsed - started.elapsed, sum(ended[2:4]) - sum(started[2:4])
+    return time.perf_counter() - started, _child_seconds() - used
+
+
+def _child_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

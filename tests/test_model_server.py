@@ -2,6 +2,8 @@
 """A model server and compilers of which this package has never heard."""
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -203,3 +205,16 @@ def test_policy_of_another_declaration_is_refused(tmp_path: Path) -> None:
     other = SUM.replace('"dtype": "float32"', '"dtype": "float32", "high": 1')
     with pytest.raises(_native.SpecMismatch, match="sum/x: compiler sends high 1"):
         Compiler.open(own_policy(tmp_path), other)
+
+
+@pytest.mark.parametrize("scheme", ["pipe", "shm"])
+def test_compiler_that_waits_for_a_learner_can_be_interrupted(scheme: str, tmp_path: Path) -> None:
+    for end in (".in", ".out"):
+        os.mkfifo(f"{tmp_path}/channel{end}")
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            Compiler.open(f"{scheme}:{tmp_path}/channel")
+    finally:
+        signal.signal(signal.SIGALRM, before)

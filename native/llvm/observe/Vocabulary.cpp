@@ -3,15 +3,18 @@
 
 #include "spec/Digest.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <optional>
+#include <tuple>
 
 using namespace llvm;
 
@@ -61,41 +64,96 @@ std::string defaultPath() {
   return shippedPath();
 }
 
-/// The dimension is that of the first vector found.
-unsigned dimensionOf(const json::Object &Root) {
-  if (const json::Object *Opcodes = Root.getObject("Opcodes"))
-    for (const auto &[Key, Value] : *Opcodes)
-      if (const json::Array *Vector = Value.getAsArray())
-        return Vector->size();
-  return 0;
-}
-
 Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
 Unexpected mismatch(const Twine &Why) { return fail(ErrorKind::SpecMismatch, Why.str()); }
 
-Expected<void> readSeed(const json::Object &Entries, StringRef Key, double Weight, MutableArrayRef<float> Seed) {
-  const json::Array *Vector = Entries.getArray(Key);
-  if (!Vector)
-    return {};
-  if (Vector->size() != Seed.size())
-    return invalid("'" + Key + "' has " + Twine(Vector->size()) + " elements, expected " + Twine(Seed.size()));
-  for (auto [Out, Element] : zip(Seed, *Vector)) {
-    std::optional<double> Number = Element.getAsNumber();
-    if (!Number)
-      return invalid("'" + Key + "' holds something that is no number");
-    Out = static_cast<float>(*Number * Weight);
+using Vectors = StringMap<std::vector<double>>;
+
+/// Reads `{"Section": {"Key": [numbers], ...}, ...}`, and no other JSON: a compile waits for it, and a general parser takes milliseconds.
+class Reader {
+public:
+  explicit Reader(StringRef Text) : Text(Text) {}
+
+  Expected<StringMap<Vectors>> sections() {
+    StringMap<Vectors> Sections;
+    const bool Whole = list('{', '}', [&] {
+      StringRef Section;
+      return key(Section) && list('{', '}', [&] { return entry(Sections[Section]); });
+    });
+    if (Whole && Text.ltrim().empty())
+      return Sections;
+    return invalid("not of the form {\"Section\": {\"Key\": [numbers]}} at '" + Text.ltrim().take_front(20) + "'");
   }
+
+private:
+  bool take(char Wanted) {
+    Text = Text.ltrim();
+    return Text.consume_front(StringRef(&Wanted, 1));
+  }
+
+  /// What stands between two brackets, separated by commas.
+  bool list(char Begin, char End, function_ref<bool()> Item) {
+    if (!take(Begin))
+      return false;
+    if (take(End))
+      return true;
+    do
+      if (!Item())
+        return false;
+    while (take(','));
+    return take(End);
+  }
+
+  bool key(StringRef &Key) {
+    if (!take('"') || !Text.contains('"'))
+      return false;
+    std::tie(Key, Text) = Text.split('"');
+    return take(':');
+  }
+
+  bool entry(Vectors &Into) {
+    StringRef Key;
+    if (!key(Key))
+      return false;
+    std::vector<double> &Vector = Into[Key];
+    return list('[', ']', [&] {
+      double Number;
+      Text = Text.ltrim();
+      auto [Rest, Failed] = std::from_chars(Text.begin(), Text.end(), Number);
+      Text = Text.drop_front(static_cast<size_t>(Rest - Text.begin()));
+      Vector.push_back(Number);
+      return Failed == std::errc();
+    });
+  }
+
+  StringRef Text;
+};
+
+/// The dimension is that of any vector; all have it.
+unsigned dimensionOf(const StringMap<Vectors> &Sections) {
+  auto Opcodes = Sections.find("Opcodes");
+  return Opcodes == Sections.end() || Opcodes->second.empty() ? 0 : Opcodes->second.begin()->second.size();
+}
+
+Expected<void> readSeed(const Vectors &Entries, StringRef Key, double Weight, MutableArrayRef<float> Seed) {
+  auto Vector = Entries.find(Key);
+  if (Vector == Entries.end())
+    return {};
+  if (Vector->second.size() != Seed.size())
+    return invalid("'" + Key + "' has " + Twine(Vector->second.size()) + " elements, expected " + Twine(Seed.size()));
+  for (auto [Out, Element] : zip(Seed, Vector->second))
+    Out = static_cast<float>(Element * Weight);
   return {};
 }
 
-Expected<void> readSeeds(const json::Object &Root, unsigned Dimension, MutableArrayRef<float> Seeds) {
+Expected<void> readSeeds(const StringMap<Vectors> &Root, unsigned Dimension, MutableArrayRef<float> Seeds) {
   Entity E = 0;
   for (const Section &S : Sections) {
-    const json::Object *Entries = Root.getObject(S.Name);
-    if (!Entries)
+    auto Entries = Root.find(S.Name);
+    if (Entries == Root.end())
       return invalid("no section '" + S.Name + "'");
     for (; E < S.End; ++E)
-      if (auto Read = readSeed(*Entries, ir2vec::Vocabulary::getStringKey(E), S.Weight,
+      if (auto Read = readSeed(Entries->second, ir2vec::Vocabulary::getStringKey(E), S.Weight,
                                Seeds.slice(size_t{E} * Dimension, Dimension));
           !Read)
         return Read;
@@ -110,11 +168,10 @@ Expected<Vocabulary> Vocabulary::read(StringRef Path) {
   auto File = MemoryBuffer::getFile(Path);
   if (!File)
     return Fail(File.getError().message());
-  llvm::Expected<json::Value> Root = json::parse((*File)->getBuffer());
+  auto Root = Reader((*File)->getBuffer()).sections();
   if (!Root)
-    return Fail(toString(Root.takeError()));
-  const json::Object *Object = Root->getAsObject();
-  unsigned Dimension = Object ? dimensionOf(*Object) : 0;
+    return Fail(Root.error().Message);
+  unsigned Dimension = dimensionOf(*Root);
   if (Dimension == 0)
     return Fail("no vectors in section 'Opcodes'");
 
@@ -122,7 +179,7 @@ Expected<Vocabulary> Vocabulary::read(StringRef Path) {
   V.Dimension = Dimension;
   V.Digest = hexDigest((*File)->getBuffer());
   V.Seeds.resize(size_t{NumEntities} * Dimension);
-  if (auto Read = readSeeds(*Object, Dimension, V.Seeds); !Read)
+  if (auto Read = readSeeds(*Root, Dimension, V.Seeds); !Read)
     return Fail(Read.error().Message);
   return V;
 }
