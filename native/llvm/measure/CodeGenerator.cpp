@@ -59,13 +59,6 @@ CodeGenerator::CodeGenerator(TargetMachine &TM)
     : TM(TM), Out(std::make_unique<LayoutStream>()), Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
 CodeGenerator::~CodeGenerator() = default;
 
-Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(TargetMachine &TM) {
-  std::unique_ptr<CodeGenerator> Generator(new CodeGenerator(TM));
-  if (Error E = Generator->Pipeline.build())
-    return E;
-  return Generator;
-}
-
 Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
   auto Streamer = [&](MCContext &Context) {
     auto Made = TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Context);
@@ -79,6 +72,9 @@ Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {
+  if (!Tap)
+    if (Error E = prepare())
+      report_fatal_error(std::move(E));
   Tap->Listener = OnFunction;
   Out->expect(OnLayout);
   Pipeline.run(M);

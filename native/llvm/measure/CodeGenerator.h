@@ -21,9 +21,11 @@ namespace mlcb::measure {
 /// The target's code generation pipeline, built once and run for many modules.
 class CodeGenerator {
 public:
-  /// A target that cannot write objects is an error.
-  static llvm::Expected<std::unique_ptr<CodeGenerator>> create(llvm::TargetMachine &TM);
+  explicit CodeGenerator(llvm::TargetMachine &TM);
   ~CodeGenerator();
+
+  /// Builds the pipeline, as the first run() does too. A target that cannot write objects is an error; run() ends the process then.
+  llvm::Error prepare() { return Pipeline.build(); }
 
   using FunctionListener = llvm::function_ref<void(llvm::MachineFunction &)>;
   using LayoutListener = llvm::function_ref<void(llvm::MCObjectStreamer &)>;
@@ -37,7 +39,6 @@ public:
 private:
   class LayoutStream;
   class FunctionTap;
-  explicit CodeGenerator(llvm::TargetMachine &TM);
   llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
   llvm::TargetMachine &TM;

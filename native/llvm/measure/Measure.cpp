@@ -91,17 +91,19 @@ private:
 Measurer::Measurer(std::unique_ptr<Impl> I) : Self(std::move(I)) {}
 Measurer::~Measurer() = default;
 
-Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings) {
+Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings,
+                                                     Setup When) {
   auto TM = createTargetMachine(Target, Cpu);
   if (!TM)
     return TM.takeError();
-  auto Generator = CodeGenerator::create(**TM);
-  if (!Generator)
-    return Generator.takeError();
+  auto Generator = std::make_unique<CodeGenerator>(**TM);
+  if (When == Setup::Now)
+    if (Error E = Generator->prepare())
+      return E;
   auto Cache = SharedCache::create(Settings.Bytes);
   if (!Cache)
     return Cache.takeError();
-  return std::unique_ptr<Measurer>(new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(*Generator), std::move(*Cache), Settings.PerFunction)));
+  return std::unique_ptr<Measurer>(new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(Generator), std::move(*Cache), Settings.PerFunction)));
 }
 
 Size Measurer::size(const Module &M) { return Self->size(M); }

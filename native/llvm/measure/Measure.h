@@ -28,6 +28,9 @@ struct CacheSettings {
   bool PerFunction = true;  // compose sizes of functions seen before where that is exact
 };
 
+/// When code generation is set up, which takes milliseconds: at once, so that forks share it and errors come early, or with the first module.
+enum class Setup { Now, WhenMeasured };
+
 /// How often the cache answered, summed over all processes that share it.
 struct CacheCounters {
   uint64_t ModuleHits, ModuleMisses;     // questions for a whole module
@@ -42,7 +45,7 @@ class Measurer {
 public:
   /// An unknown triple or CPU, or a target that cannot write objects, is an error.
   static llvm::Expected<std::unique_ptr<Measurer>> create(const llvm::Triple &Target, llvm::StringRef Cpu,
-                                                          const CacheSettings &Settings = {});
+                                                          const CacheSettings &Settings = {}, Setup When = Setup::Now);
   ~Measurer();
 
   /// Exact to the byte against the object file of a clone of the whole module. Does not change the module.

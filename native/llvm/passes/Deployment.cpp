@@ -73,7 +73,7 @@ Expected<void> mayBeGuarded(const ModelRunner &Runner) {
 }
 
 Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
-  auto Target = measure::Measurer::create(M.getTargetTriple(), "");
+  auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, measure::Setup::WhenMeasured);
   if (!Target)
     return fail(ErrorKind::InvalidArgument, toString(Target.takeError()));
   return std::move(*Target);
