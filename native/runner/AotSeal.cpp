@@ -4,6 +4,8 @@
 #include "runner/FileContents.h"
 #include "spec/Digest.h"
 
+#include <algorithm>
+
 namespace mlcb {
 namespace {
 

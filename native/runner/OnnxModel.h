@@ -9,8 +9,8 @@ namespace mlcb {
 
 /// The model of one agent, shared by runners and threads.
 ///
-/// Its inputs are those of the agent's tensors that it reads (never the mask), by name, each with a leading batch dimension; its output is float32:
-/// `logits` [1, choices] for argmax, `value` [1, 1] for value; where it has one output, that may have any name.
+/// Its inputs are those of the agent's tensors that it reads (never the mask), by name, each with a leading batch dimension; its
+/// output is float32: `logits` [1, choices] for argmax, `value` [1, 1] for value; where it has one output, that may have any name.
 class OnnxModel {
 public:
   /// CustomOperators is the path of a library that registers operators of the model's own; empty if it has none.

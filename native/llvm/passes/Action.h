@@ -24,8 +24,8 @@ struct Action {
   bool isStop() const { return Stages.empty(); }
 };
 
-/// Reads the text of an action; whether LLVM has its passes and options is not looked at. Passes that are known to miscompile or to crash in LLVM 22 are refused; instcombine is given
-/// no-verify-fixpoint, without which it ends the process where it finds more to do.
+/// Reads the text of an action; whether LLVM has its passes and options is not looked at. Passes that are known to miscompile or to
+/// crash in LLVM 22 are refused; instcombine is given no-verify-fixpoint, without which it ends the process where it finds more to do.
 Expected<Action> parseAction(llvm::StringRef Text);
 
 } // namespace mlcb
