@@ -10,7 +10,6 @@
 #include <linux/futex.h>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -23,7 +22,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-float dot(const float *A, const float *B, size_t Length) { return std::transform_reduce(A, A + Length, B, 0.0F); }
+/// A loop: std::transform_reduce was four times slower.
+float dot(const float *A, const float *B, size_t Length) {
+  float Sum = 0;
+  for (size_t I = 0; I < Length; ++I)
+    Sum += A[I] * B[I];
+  return Sum;
+}
 
 /// Tries until Done, yielding, for 50 us at most.
 template <class Fn> bool spin(Fn Done) {
