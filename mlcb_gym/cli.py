@@ -129,6 +129,8 @@ def train(
     from mlcb_gym.training.run import DEFAULT_RECIPES, recipe
     from mlcb_gym.training.train import Budget, train
 
+    if decisions and clone:
+        raise typer.BadParameter("--decisions and --clone: expected one of them")
     own = {"actions": actions, "max_steps": max_steps, "start": start}
     arguments = {"programs": programs} | {name: own[name] for name in env_class(task).parameters if name in own} | assigned(env or [])
     environment = Environment(environments()[task], arguments)
@@ -217,7 +219,7 @@ def compile_ahead(
 def evaluate(
     task: Task,
     policy: Annotated[Path, typer.Option(help="a policy folder; by default the one that ships")] = Path(),
-    split: Annotated[str, typer.Option(help="split of the corpora, unless PROGRAMS are given")] = "test",
+    split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
     programs: Annotated[list[str] | None, typer.Option(help="any programs; repeatable")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
     best_of: Annotated[
@@ -227,7 +229,6 @@ def evaluate(
     seed: int = 1,
 ) -> None:
     """Compare a policy with -Oz and with what does not learn, program by program."""
-    from mlcb_gym.corpus.corpora import BUILT
     from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.policies import shipped
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
@@ -239,7 +240,7 @@ def evaluate(
         raise errors.PolicyError(f"{task}: no policy ships, expected --policy FOLDER")
     if (decides := read_manifest(folder)["task"]) != task:
         raise errors.PolicyError(f"{folder}: a policy for {decides}, expected one for {task}")
-    evaluation = evaluations[task](folder, programs or [f"{corpus}/{split}" for corpus in BUILT], counts=best_of or COUNTS, seed=seed)
+    evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus import odg, sources
+from mlcb_gym.corpus import odg, sources, split
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, fetch
 from mlcb_gym.corpus.vocabulary import count_triplets
@@ -50,3 +50,23 @@ def test_triplets_of_a_file_that_is_no_bitcode_name_it(tmp_path: Path) -> None:
     (tmp_path / "broken.bc").write_bytes(b"BC\xc0\xde broken")
     with pytest.raises(ProgramError, match=r"broken.bc: "):
         count_triplets([tmp_path / "broken.bc"])
+
+
+def candidate(project: str, file: str, *bodies: str) -> split.Candidate:
+    return split.Candidate(Source(project, "", "debian", "1.0", "0" * 64), file, b"", 300, len(bodies), frozenset(bodies))
+
+
+def test_function_stands_in_one_split_alone_and_none_of_another_corpus_in_any() -> None:
+    found = {
+        "train": [candidate("a", "shared.c", "f", "x"), candidate("a", "own.c", "g"), candidate("a", "known.c", "h", "y")],
+        "validation": [],
+        "test": [candidate("b", "test.c", "f", "z")],
+    }
+    chosen = split.choose(found, {"train": 9, "validation": 9, "test": 9}, frozenset({"h"}))
+    assert {name: [one.file for one in modules] for name, modules in chosen.items()} == {"train": ["own.c"], "validation": [], "test": ["test.c"]}
+
+
+def test_project_gives_no_more_modules_than_its_cap() -> None:
+    many = [candidate("a", f"{i}.c", str(i)) for i in range(5)]
+    chosen = split.choose({"train": many, "validation": [], "test": []}, {"train": 2, "validation": 9, "test": 9}, frozenset())
+    assert len(chosen["train"]) == 2

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import gymnasium
@@ -16,6 +17,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym import toolchain
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
@@ -29,9 +31,13 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.training.cloning import clone_heuristic
+from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.inlining import evaluate_inliner
-from mlcb_gym.training.policy import random, random_observations
-from mlcb_gym.training.rollouts import Choose, episode, play
+from mlcb_gym.training.policy import batch, random, random_observations
+from mlcb_gym.training.recipe import Distillation
+from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
+from mlcb_gym.training.run import recipe
 from tests.test_correctness import OUTPUTS, compile_, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
@@ -372,3 +378,26 @@ def test_stock_compiler_asks_what_the_plugin_asks(make: Make) -> None:
 def test_compiler_that_cannot_is_refused(arguments: dict[str, str], message: str) -> None:
     with pytest.raises(TaskError, match=message):
         InlinerEnv(programs=PROGRAM, **arguments)
+
+
+def test_clone_decides_as_the_heuristic_does() -> None:
+    environment = Environment("Inliner-v0", {"programs": ["embedded/train/aho_corasick", "embedded/train/bigint"]})
+    chosen = recipe("ppo", {"network": {"hidden": [64]}, "num_envs": 2})
+    weights = clone_heuristic(environment, chosen, episodes=2, config=Distillation(epochs=200, batch=16, weight_decay=0.0))
+    with closing(environment.make(1)) as vector:
+        (env,) = vector.unwrapped.envs
+        (seen,) = play_in_order([env], [observed(env.programs[0], env.default_action)])
+        spaces_ = {"observation_space": env.observation_space, "action_space": env.action_space}
+    module = MaskedPolicyGradient(**spaces_, model_config={"network": asdict(chosen.network)}, inference_only=False)
+    module.load_state_dict(weights)
+    module.eval()
+    answers = module.network(batch(seen)).argmax(dim=1).tolist()
+    assert answers == [env.default_action(observation) for observation in seen]
+    assert len(set(answers)) == 2
+
+
+def test_llvms_own_embeddings_are_not_written_into_our_tensors(policy: Path, tmp_path: Path) -> None:
+    plugin = f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner=onnx:{policy}"
+    vocabulary = "-passes=require<ir2vec-vocab>,default<Oz>", f"-ir2vec-vocab-path={toolchain.vocabulary()}"
+    done = subprocess.run([OPT, *plugin, *vocabulary, resolve(PROGRAM)[0].bitcode, "-o", tmp_path / "out.bc"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -126,7 +126,6 @@ def _from_debian(source: Source, folder: Path) -> Path:
     # A private set of lists: the system's own sources.list and state are neither needed nor touched.
     state = user_cache_path("mlcb_gym") / "apt"
     (state / "lists" / "partial").mkdir(parents=True, exist_ok=True)
-    (state / "sources.list").write_text(_DEBIAN)
     options = [
         *("-o", f"Dir::State::lists={state}/lists", "-o", f"Dir::Cache={state}"),
         *("-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null"),
@@ -134,6 +133,7 @@ def _from_debian(source: Source, folder: Path) -> Path:
     ]
     with _UPDATING:
         if not list((state / "lists").glob("*_Sources*")):
+            (state / "sources.list").write_text(_DEBIAN)
             _run(source, ("apt-get", *options, "update"), folder)
     _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
     archives = [file for file in folder.iterdir() if f"_{source.version}" in file.name and not file.name.endswith(".asc")]

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
+from mlcb_gym.errors import TaskError
 from mlcb_gym.training.distill import fit
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch
@@ -37,6 +38,8 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
     observations: list[Observation] = [observation for episode in seen for observation in episode]
     answers = torch.tensor([heuristic(observation) for observation in observations])
     tensors = batch(observations)
+    if not tensors[MASK][torch.arange(len(answers)), answers].all():
+        raise TaskError(f"{environment.id}: what the compiler's own heuristic would do is barred, so it cannot be cloned")
     assert isinstance(observation_space, spaces.Dict)
     return fit(
         lambda module, rows: _loss(module, {name: value[rows] for name, value in tensors.items()}, answers[rows]),

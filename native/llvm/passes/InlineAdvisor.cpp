@@ -29,8 +29,10 @@ class FeatureBuffers final : public MLModelRunner {
 public:
   FeatureBuffers(LLVMContext &Context, const std::vector<llvm::TensorSpec> &Specs, InlineQuestions &Questions)
       : MLModelRunner(Context, Kind::NoOp, Specs.size()) {
+    // What comes after the features is LLVM's own embeddings, where its vocabulary is cached: LLVM keeps those itself.
     for (auto [Index, Spec] : enumerate(Specs))
-      setUpBufferForTensor(Index, Spec, Questions.feature(Index));
+      setUpBufferForTensor(Index, Spec,
+                           Index < static_cast<size_t>(FeatureIndex::callee_embedding) ? Questions.feature(Index) : nullptr);
   }
 
 private:
