@@ -75,9 +75,7 @@ class Episode:
         while self._heard is None:
             self._heard = self._hear()
         message, self._heard = self._heard, None
-        if message.kind not in ("observation", "episode_end"):
-            raise self._left(message.kind)
-        return message
+        return self._understood(message)
 
     def ready(self) -> bool:
         """Whether ``receive`` returns or raises at once; while it does not, what the compiler says makes ``fileno`` readable."""
@@ -120,6 +118,12 @@ class Episode:
                 signal.pidfd_send_signal(self._child, signal.SIGKILL)
             os.close(self._child)
             self._child = None
+
+    def _understood(self, message: _native.Message) -> _native.Message:
+        """A state; anything else ends the conversation."""
+        if message.kind not in ("observation", "episode_end"):
+            raise self._left(message.kind)
+        return message
 
     def _left(self, kind: str) -> CompilerError | SessionLost:
         """What it means that the compiler said something else than a state."""

@@ -43,7 +43,10 @@ class ModelServer:
                 raise TaskError(f"a model server at {uri!r}: a task is declared for mlgo:BASE, and for nothing else")
             self._task = task
             self._scheme, self._path = asked[1], asked[2]
-            self._serializer = dict(parse_qsl(asked[3] or "")).get("serdes", "bitstream")
+            options = dict(parse_qsl(asked[3] or "", keep_blank_values=True))
+            self._serializer = options.pop("serdes", "bitstream")
+            if unknown := sorted(set(options) - {"timeout"}):
+                raise TaskError(f"a model server at {uri!r}: unknown option {unknown[0]!r}, expected serdes or timeout")
             if self._scheme != "shm":
                 for fifo in (Path(f"{self._path}.in"), Path(f"{self._path}.out")):
                     if not fifo.exists():

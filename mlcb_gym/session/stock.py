@@ -141,18 +141,19 @@ class StockEpisode(Episode):
         lost = super()._silent()
         return late or lost
 
-    def _hear(self) -> _native.Message | None:
-        message = super()._hear()
-        assert message is not None  # no introduction here: whom it started, the session knows
+    def _understood(self, message: _native.Message) -> _native.Message:
         if message.kind == "bye":
             return self._end()
         self._state = message.tensors
-        return message
+        return super()._understood(message)
 
     def _end(self) -> _native.Message:
         """The last state again, and what is measured of what the compiler wrote."""
         self._tool.finish(self._turn_seconds)
         decided = self._state is not None
-        metrics = self._measured() if decided else {}
+        try:
+            metrics = self._measured() if decided else {}
+        except CompilerError as error:  # not what was decided, but its baseline or its measure
+            raise SessionLost(str(error)) from error
         self._tool.keep(self._keep)
         return _native.Message("episode_end", self._state or {}, metrics, "exhausted" if decided else "no_decisions")

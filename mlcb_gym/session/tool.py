@@ -11,7 +11,7 @@ from typing import Any
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
-from mlcb_gym.session.process import ToolProcess
+from mlcb_gym.session.process import STOP_SECONDS, ToolProcess
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec, bind
 
@@ -89,7 +89,7 @@ class ToolEpisode(Episode):
 
     def _left(self, kind: str) -> CompilerError | SessionLost:
         with suppress(CompilerError, SessionLost):
-            self._tool.finish(self._turn_seconds)
+            self._tool.finish(STOP_SECONDS)
         return CompilerError(self._tool.failure() or f"opt said {kind!r} where an observation was due")
 
     def _silent(self) -> CompilerError | SessionLost:

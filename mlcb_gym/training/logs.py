@@ -2,9 +2,10 @@
 """Episodes as a log in the format of LLVM's ``-training-log``: what MLGO's tools read, and behavioural cloning starts from."""
 
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,14 +37,15 @@ def random(seed: int, env: CompilerEnv) -> Choose:
     return lambda observation: int(rng.choice(np.flatnonzero(observation[mask])))
 
 
-def of_policy(folder: Path, env: CompilerEnv) -> Choose:
+@contextmanager
+def of_policy(folder: Path, env: CompilerEnv) -> Iterator[Choose]:
     """What a policy folder decides, in the very runner that a compiler deploys.
 
     Raises:
         SpecMismatch: it was made for another task than the environment is bound to.
     """
-    compiler = _native.Compiler.open(f"onnx:{folder}", env.task_spec.json)
-    return lambda observation: compiler.observe(0, observation)
+    with closing(_native.Compiler.open(f"onnx:{folder}", env.task_spec.json)) as compiler:
+        yield lambda observation: compiler.observe(0, observation)
 
 
 def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: Path, *, episodes: int = 1) -> Recorded:
@@ -157,15 +159,18 @@ def convert(source: Path, target: Path) -> None:
         TaskError: neither file has one of these endings, or a line of JSON is no observation.
         ProtocolError: the log is cut off, or is none.
     """
-    if source.suffix == ".jsonl":
-        _from_json_lines(source, target)
-    elif target.suffix == ".jsonl":
-        with target.open("w") as file:
-            file.writelines(f"{line}\n" for line in to_json_lines(source))
-    elif target.suffix == ".npz":
-        np.savez_compressed(target, **to_arrays(source))  # type: ignore[arg-type]
-    else:
+    if target.suffix not in (".jsonl", ".npz") and source.suffix != ".jsonl":
         raise TaskError(f"{target}: expected .jsonl or .npz, or a .jsonl to read")
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # the target, which may be the source, is replaced when all is written
+        written = Path(folder) / target.name
+        if source.suffix == ".jsonl":
+            _from_json_lines(source, written)
+        elif target.suffix == ".jsonl":
+            with written.open("w") as file:
+                file.writelines(f"{line}\n" for line in to_json_lines(source))
+        else:
+            np.savez_compressed(written, **to_arrays(source))  # type: ignore[arg-type]
+        written.replace(target)
 
 
 def _from_json_lines(source: Path, target: Path) -> None:

@@ -2,7 +2,7 @@
 """``mlcb log``: episodes in the format of LLVM's training log."""
 
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,8 +52,14 @@ def record(
     from mlcb_gym.training import logs
 
     chosen = resolve(programs)
-    with closing(_make(task, policy, programs=chosen)) as env:
-        choose = env.default_action if policy == "default:" else logs.random(seed, env) if policy == "random" else logs.of_policy(Path(policy), env)
+    with ExitStack() as open_:
+        env = open_.enter_context(closing(_make(task, policy, programs=chosen)))
+        if policy == "default:":
+            choose = env.default_action
+        elif policy == "random":
+            choose = logs.random(seed, env)
+        else:
+            choose = open_.enter_context(logs.of_policy(Path(policy), env))
         recorded = logs.record(env, chosen, choose, output, episodes=episodes)
     for context, error in recorded.failed.items():
         print(f"{context}: {error}", file=sys.stderr)

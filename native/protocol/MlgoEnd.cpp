@@ -23,6 +23,8 @@ Expected<Message> MlgoEnd::receive(Deadline Until) {
 
 Expected<bool> MlgoEnd::readable(Deadline Until) {
   while (!Heard) {
+    if (!Link) // after an error nothing more is read, although the decoder may hold some
+      return fail(ErrorKind::PeerGone, "the channel is closed");
     auto Record = Decoder.next();
     if (!Record)
       Heard = Unexpected(Record.error());
@@ -53,8 +55,6 @@ void MlgoEnd::hear(MlgoRecord Record) {
 
 /// Waits for more bytes, or for the end; false at the deadline.
 Expected<bool> MlgoEnd::listen(Deadline Until) {
-  if (!Link)
-    return fail(ErrorKind::PeerGone, "the channel is closed");
   auto Got = Link->receive(Decoder.room(), Until);
   if (Got)
     Decoder.received(*Got);

@@ -102,8 +102,11 @@ Expected<void> MlgoLogWriter::flush() {
   std::string_view Left = Encoder.Out;
   while (!Left.empty()) {
     const ssize_t Written = ::write(File.get(), Left.data(), Left.size());
-    if (Written < 0 && errno != EINTR)
-      return failErrno(Path);
+    if (Written < 0 && errno != EINTR) {
+      const auto Why = failErrno(Path);
+      File.reset(); // nothing may follow the gap
+      return Why;
+    }
     Left.remove_prefix(Written < 0 ? 0 : static_cast<size_t>(Written));
   }
   Encoder.Out.clear();

@@ -73,7 +73,8 @@ Expected<void> mayBeGuarded(const ModelRunner &Runner) {
 }
 
 Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
-  auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, measure::Setup::WhenMeasured);
+  const auto When = Guarded ? measure::Setup::Now : measure::Setup::WhenMeasured;
+  auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, When);
   if (!Target)
     return fail(ErrorKind::InvalidArgument, toString(Target.takeError()));
   return std::move(*Target);
@@ -98,6 +99,9 @@ Expected<Decider> decide(const TaskRegistration &Task, StringRef Heuristic, Modu
   auto Pass = Task.prepare((*Runner)->spec(), **Target);
   if (!Pass)
     return Unexpected(Pass.error());
+  // What a learner brings is checked before it decides; a policy's was when it was exported.
+  if (auto Ready = (*Runner)->isRemote() ? (*Pass)->prepareAll() : Expected<void>(); !Ready)
+    return Unexpected(Ready.error());
 
   auto RunPolicy = [&] { return (*Pass)->run(M, **Runner, {}).map([](EndReason) {}); };
   if (Guarded) {
