@@ -97,6 +97,8 @@ class SharedMemory(Wire):
     def __init__(self, connected: socket.socket, memory: int, *, incoming: int, outgoing: int) -> None:
         self._socket = connected
         self._memory = mmap(memory, self.SIZE)
+        whole = memoryview(self._memory)
+        self._counts, self._flags = whole.cast("Q"), whole.cast("I")  # each is stored at once, as struct does not
         self._in, self._out = incoming * self.RING, outgoing * self.RING
         self._read = 0
 
@@ -119,9 +121,9 @@ class SharedMemory(Wire):
         written = self._count(self._out + self.WRITTEN)
         start = self._out + self.BYTES + written
         self._memory[start : start + len(data)] = data
-        struct.pack_into("<Q", self._memory, self._out + self.WRITTEN, written + len(data))
-        if self._flag(self._out + self.READER_SLEEPS):
-            self._set_flag(self._out + self.READER_SLEEPS, 0)
+        self._counts[(self._out + self.WRITTEN) // 8] = written + len(data)
+        if self._flags[(self._out + self.READER_SLEEPS) // 4]:
+            self._flags[(self._out + self.READER_SLEEPS) // 4] = 0
             with suppress(BrokenPipeError):  # read without the bell, and answered, and closed
                 self._socket.send(b"\0")
 
@@ -130,7 +132,7 @@ class SharedMemory(Wire):
         while self._count(self._in + self.WRITTEN) < self._read + size:
             if ended:
                 _gone()
-            self._set_flag(self._in + self.READER_SLEEPS, 1)
+            self._flags[(self._in + self.READER_SLEEPS) // 4] = 1
             if self._count(self._in + self.WRITTEN) < self._read + size:
                 ended = not self._socket.recv(64)
         start = self._in + self.BYTES + self._read
@@ -141,13 +143,7 @@ class SharedMemory(Wire):
         self._socket.shutdown(socket.SHUT_WR)
 
     def _count(self, at: int) -> int:
-        return int(struct.unpack_from("<Q", self._memory, at)[0])
-
-    def _flag(self, at: int) -> int:
-        return int(struct.unpack_from("<I", self._memory, at)[0])
-
-    def _set_flag(self, at: int, value: int) -> None:
-        struct.pack_into("<I", self._memory, at, value)
+        return self._counts[at // 8]
 
 
 Arrival = Iterator[Wire | None]
