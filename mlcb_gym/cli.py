@@ -2,9 +2,11 @@
 """The `mlcb` command."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -243,6 +245,21 @@ def evaluate(
     evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
+
+
+@app.command()
+def serve(
+    uri: Annotated[str, typer.Argument(help="grpc://HOST:PORT; beyond loopback with cert=FILE, key=FILE and token=FILE")] = "grpc://127.0.0.1:0",
+    workers: Annotated[int, typer.Option(min=1, help="sessions at most; more wait")] = os.cpu_count() or 1,
+) -> None:
+    """Lend this machine's compilers: each session that comes over gRPC gets a worker of its own."""
+    from mlcb_gym.session.relay import Relay
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), Relay(uri, workers=workers) as relay:
+        print(f"grpc://{relay.address}", flush=True)
+        while True:
+            relay.serve()
 
 
 def assigned(assignments: list[str]) -> dict[str, Any]:

@@ -47,9 +47,9 @@ def build(prefix: Path, tmp_path: Path) -> Callable[[str], Path]:
     return build_example
 
 
-def serve(compiler: Path) -> list[str]:
+def serve(*arguments: object, **options: object) -> list[str]:
     """What a compiler decides when it asks the model server."""
-    return run(sys.executable, EXAMPLES / "server" / "server.py", compiler).splitlines()
+    return run(sys.executable, EXAMPLES / "server" / "server.py", *arguments, **options).splitlines()
 
 
 def test_compiler_in_c_asks_a_model_server(build: Callable[[str], Path]) -> None:
@@ -62,6 +62,18 @@ def test_compiler_in_cpp_asks_two_agents_of_a_model_server(build: Callable[[str]
     schedule = build("cpp") / "schedule"
     assert serve(schedule) == ["issue 0", "issue 2", "issue 1", "issue 3", "issue 4", "cycles 7.5"]
     assert run(schedule).splitlines() == [f"issue {i}" for i in range(5)]
+
+
+def test_compiler_in_cpp_asks_over_grpc(build: Callable[[str], Path], prefix: Path) -> None:
+    (module,) = prefix.rglob("libmlcb_grpc.so")
+    environment = os.environ | {"MLCB_SERIALIZERS": str(module.parent)}
+    advice = serve("--at", "grpc://127.0.0.1:0?serdes=json", build("cpp") / "schedule", env=environment)
+    assert advice[-1] == "cycles 7.5"
+
+
+def test_compiler_without_grpc_says_so(build: Callable[[str], Path]) -> None:
+    done = subprocess.run([build("cpp") / "schedule", "grpc://127.0.0.1:1"], capture_output=True, text=True, timeout=60, check=False)
+    assert "gRPC is needed: there is no libmlcb_grpc.so beside" in done.stderr
 
 
 def test_plain_model_answers_a_compiler_in_c(build: Callable[[str], Path], tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def test_every_agent_of_an_unheard_of_task_is_answered(server: ModelServer, comp
 
 
 @pytest.mark.parametrize("serializer", ["bitstream", "json", "protobuf"])
-@pytest.mark.parametrize("scheme", ["pipe", "shm"])
-def test_every_medium_and_serializer_tell_the_same(scheme: str, serializer: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["pipe:{}/x", "shm:{}/x", "grpc://127.0.0.1:0"])
+def test_every_medium_and_serializer_tell_the_same(place: str, serializer: str, tmp_path: Path) -> None:
     seen: list[dict[str, object]] = []
-    with ModelServer(f"{scheme}:{tmp_path}/x?serdes={serializer}") as server, ThreadPoolExecutor(1) as thread:
+    with ModelServer(f"{place.format(tmp_path)}?serdes={serializer}") as server, ThreadPoolExecutor(1) as thread:
         advice = thread.submit(lambda: _ask_once(server.uri))
         server.answer(lambda agent, tensors: seen.append(dict(tensors)) or 1, seconds=SECONDS)
         assert advice.result() == 1
@@ -142,6 +142,20 @@ def test_fifos_go_with_the_server(tmp_path: Path) -> None:
 def test_options_of_the_runner_may_stand_in_the_servers_uri(tmp_path: Path) -> None:
     with ModelServer(f"pipe:{tmp_path}/x?timeout={SECONDS}&serdes=json") as server, ThreadPoolExecutor(1) as thread:
         advice = thread.submit(lambda: _ask_once(server.uri))
+        server.answer(lambda agent, tensors: 1, seconds=SECONDS)
+        assert advice.result() == 1
+
+
+def test_port_that_is_taken_is_named() -> None:
+    with ModelServer("grpc://127.0.0.1:0") as server, pytest.raises(SessionLost, match=f"cannot listen at {server.uri}"):
+        ModelServer(server.uri)
+
+
+def test_compiler_may_be_the_one_that_listens() -> None:
+    with ModelServer("grpc://127.0.0.1:0") as free:
+        uri = f"{free.uri}?server=compiler"
+    with ModelServer(uri) as server, ThreadPoolExecutor(1) as thread:
+        advice = thread.submit(_ask_once, uri)
         server.answer(lambda agent, tensors: 1, seconds=SECONDS)
         assert advice.result() == 1
 

@@ -16,7 +16,7 @@ import pytest
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
-from mlcb_gym.session import Limits, Target, WorkerSession, worker
+from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
 from tests.conftest import BOMB, ENDLESS, SOURCE
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
@@ -238,7 +238,7 @@ def test_stopped_worker_is_replaced_when_the_first_turn_is_over(make: Make, sess
 
 
 def test_stopped_worker_is_replaced_when_a_task_is_bound(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "START_SECONDS", 1.0)
+    monkeypatch.setattr(fork_server, "START_SECONDS", 1.0)
     monkeypatch.setattr(worker, "STOP_SECONDS", 0.1)
     make()
     before = session.pid

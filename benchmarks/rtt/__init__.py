@@ -3,8 +3,8 @@
 
 Vectors of 500 to 50 000 floats by 500. The compiler is C++ (`rtt.cpp`), the model NumPy in this process or a runner's own. Each question is
 asked once before the clock runs; then the median of nine counts, the fastest of five rounds. A floor is C++ at both ends (`floors.cpp`,
-`onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the way between. A new runner or serializer is a
-line of ``ROWS``.
+`grpc_floor.cpp`, `onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the way between. A new runner or
+serializer is a line of ``ROWS``.
 """
 
 import json
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import timeit
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ COMPILER = Path("build/bench/benchmarks/rtt/rtt")
 SERIALIZERS = "build/bench/native"
 SECONDS = 60.0
 ROUNDS, REPEATS = 5, 9
-FLOORS = ("dot", "fifo", "shm", "onnx-packed", "onnx-plain", "json-dump")
+FLOORS = ("dot", "fifo", "shm", "grpc", "onnx-packed", "onnx-plain", "json-dump")
 OBSERVATION = ("socket", "pipe", "shm")
 
 
@@ -91,6 +92,11 @@ def _over_shm(folder: Path, serializer: str) -> list[float]:
     return _served(f"shm:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.Host.shm(f"{base}-{length}"))
 
 
+def _over_grpc(folder: Path, serializer: str) -> list[float]:
+    with closing(_native.Grpc("grpc://127.0.0.1:0", True)) as place:
+        return _served(f"grpc://{place.address}?serdes={serializer}", serializer, lambda _: place.host())
+
+
 def _in_process(models: Path, uri: str) -> list[float]:
     return _lengths("ask", uri.format(models=models, length="{}"))
 
@@ -100,6 +106,9 @@ ROWS = (
     Row("pipe + protobuf", partial(_over_pipe, serializer="protobuf"), "fifo", 3, 2),
     Row("pipe + json", partial(_over_pipe, serializer="json"), "json", 1 / 2.5, 1 / 4),
     Row("shm + bitstream", partial(_over_shm, serializer="bitstream"), "shm", 2, 1.3),
+    Row("grpc + bitstream", partial(_over_grpc, serializer="bitstream"), "grpc", 1.5, 1.2),
+    Row("grpc + protobuf", partial(_over_grpc, serializer="protobuf"), "grpc", 3, 2),
+    Row("grpc + json", partial(_over_grpc, serializer="json"), "json", 1 / 2.5, 1 / 4),
 )
 IN_PROCESS = (
     Row("onnx", partial(_in_process, uri="onnx:{models}/onnx/{length}"), "onnx", 1.5, 1.2),

@@ -3,7 +3,7 @@
 //
 //   rtt ask URI            any runner; {} in the URI stands for the length
 //   rtt repeat URI LENGTH COUNT   the same question so many times
-//   rtt floor NAME [DIR]   dot, fifo, shm, json-dump; onnx-packed or onnx-plain of the models in DIR
+//   rtt floor NAME [DIR]   dot, fifo, shm, grpc, json-dump; onnx-packed or onnx-plain of the models in DIR
 //   rtt observation KIND   of PosetRL, over socket, pipe or shm, both ends here
 #include "rtt.h"
 
@@ -144,7 +144,7 @@ Expected<void> run(const std::vector<std::string> &Words) {
     return timeObservation(Name);
   if (Name.starts_with("onnx-") && Words.size() > 2)
     return timeAll([&](size_t Length) { return onnxFloor(Words[2], Name == "onnx-packed", Length); });
-  for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"json-dump", &jsonDump}})
+  for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"grpc", &grpcFloor}, {"json-dump", &jsonDump}})
     if (Name == Floor)
       return timeAll(Make);
   return fail(ErrorKind::InvalidArgument, "usage: rtt ask URI | repeat URI LENGTH COUNT | floor NAME [DIR] | observation KIND");

@@ -24,6 +24,7 @@ Expected<void> timeAll(const std::function<Expected<Model>(size_t)> &MakeModel);
 Expected<Model> dotFloor(size_t Length);
 Expected<Model> fifoFloor(size_t Length);
 Expected<Model> shmFloor(size_t Length);
+Expected<Model> grpcFloor(size_t Length);
 
 /// Writes the vector as JSON with nlohmann, in the fewest digits; nobody reads it.
 Expected<Model> jsonDump(size_t Length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A compiler in C that asks by how much to unroll each loop:  unroll URI   (pipe:BASE, shm:PATH, onnx:POLICY, onnx:MODEL.onnx or default:) */
+/* A compiler in C that asks by how much to unroll each loop:  unroll URI   (pipe:BASE, shm:PATH, grpc://HOST:PORT, onnx:POLICY, onnx:MODEL.onnx or default:) */
 #include <mlcb/mlcb.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiler in C++ with two agents: one picks the next instruction to schedule, one says what the whole schedule will cost.
-//   schedule URI   (pipe:BASE, shm:PATH, onnx:POLICY or default:)
+//   schedule URI   (pipe:BASE, shm:PATH, grpc://HOST:PORT, onnx:POLICY or default:)
 #include <mlcb/runner/ModelRunner.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model server: `python server.py COMPILER ...` starts a compiler with one more argument, where to ask, and answers it.
+"""A model server: `python server.py [--at URI] COMPILER ...` starts a compiler with one more argument, where to ask, and answers it.
 
 The compilers of ../c and ../cpp declare their tasks themselves; the server needs to know neither before.
 """
@@ -35,7 +35,9 @@ MODELS = {"unroller": unroller, "picker": picker, "judge": judge}  # yours: a to
 
 
 def main(command: list[str]) -> int:
-    with ModelServer() as server, subprocess.Popen([*command, server.uri]) as compiler:
+    uri = command[1] if command[0] == "--at" else None  # grpc://127.0.0.1:0, say; by default a pipe
+    command = command[2:] if uri else command
+    with ModelServer(uri) as server, subprocess.Popen([*command, server.uri]) as compiler:
         server.answer(lambda agent, tensors: MODELS[agent](tensors), seconds=30)
         return compiler.wait()
 

@@ -3,6 +3,8 @@
 
 from mlcb_gym._native import Compiler
 from mlcb_gym.session.episode import Episode
+from mlcb_gym.session.relay import Relay
+from mlcb_gym.session.remote import RemoteSession
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
 from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import Session
@@ -18,6 +20,8 @@ __all__ = [
     "EpisodeRequest",
     "Limits",
     "ModelServer",
+    "Relay",
+    "RemoteSession",
     "Session",
     "StockSession",
     "Target",

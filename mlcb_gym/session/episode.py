@@ -28,6 +28,7 @@ class Episode:
         spec: the task as bound at both ends.
         request: what the compiler was told at its start.
         serializer: that of the channel, for the channels of its clones.
+        local: whether the compiler is a process of this machine, which can be killed.
         give_up: called when the compiler let its first turn pass without so much as saying who it is: what starts compilers is stuck.
     """
 
@@ -38,9 +39,10 @@ class Episode:
         request: EpisodeRequest,
         serializer: str = "bitstream",
         *,
+        local: bool = True,
         give_up: Callable[[], None] = lambda: None,
     ) -> None:
-        self._host, self._serializer, self._give_up = host, serializer, give_up
+        self._host, self._serializer, self._local, self._give_up = host, serializer, local, give_up
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self.cache: Mapping[str, int] = {}
         self._child: int | None = None
@@ -57,11 +59,12 @@ class Episode:
         request: EpisodeRequest,
         serializer: str = "bitstream",
         *,
+        local: bool = True,
         give_up: Callable[[], None] = lambda: None,
     ) -> "Episode":
         """An episode on a connected Unix socket, which it takes over."""
         host = _native.Host(socket, spec.json, list(request.metrics), request.measure, serializer)
-        return cls(host, spec, request, serializer, give_up=give_up)
+        return cls(host, spec, request, serializer, local=local, give_up=give_up)
 
     def receive(self) -> _native.Message:
         """The compiler's next observation, or the end of the episode.
@@ -108,7 +111,7 @@ class Episode:
         """
         assert isinstance(self._host, _native.Host)
         with translated():
-            return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer)
+            return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer, local=self._local)
 
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child; a stopped one would not see it, and is killed. May be called twice."""
@@ -157,7 +160,7 @@ class Episode:
 
     def _watch(self, pid: int) -> None:
         """Keeps hold of the child: its number alone may be another process's by the time it is needed."""
-        if pid != os.getpid():  # a scripted compiler is a thread of ours
+        if self._local and pid != os.getpid():  # a scripted compiler is a thread of ours
             with suppress(ProcessLookupError):
                 self._child = os.pidfd_open(pid)
 

@@ -2,17 +2,18 @@
 """The model's end for compilers that somebody else starts, in any language, of any task."""
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from mlcb_gym import _native
 from mlcb_gym.errors import TaskError
 from mlcb_gym.session.episode import translated
+from mlcb_gym.session.remote import open_grpc
 from mlcb_gym.spec import TaskSpec
 
 Host = _native.Host | _native.MlgoHost
@@ -24,34 +25,37 @@ class ModelServer:
 
     Args:
         uri: what the compiler's runner is told, with its options (``?serdes=NAME`` where it is not bitstream): ``pipe:BASE``, the FIFOs
-            ``BASE.in`` and ``BASE.out``, made where they do not exist, or ``shm:PATH``, shared memory; by default a pipe in a temporary
+            ``BASE.in`` and ``BASE.out``, made where they do not exist, ``shm:PATH``, shared memory, or ``grpc://HOST:PORT``, where this end
+            listens unless the URI says ``server=compiler`` (port 0 is any that is free; ``uri`` has it then); by default a pipe in a temporary
             folder. Or ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
             if the server leaves it, and must be ended then.
         task: for ``mlgo:``, the JSON that declares what such a compiler asks; every other declares its own.
 
     Raises:
-        TaskError: the URI is of another form, or comes without the task that it needs.
+        TaskError: the URI is of another form, comes without the task that it needs, or is not allowed without TLS and a token.
+        SessionLost: the port is taken.
     """
 
     def __init__(self, uri: str | None = None, *, task: str | None = None) -> None:
         with ExitStack() as made:
             self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
-            asked = re.fullmatch(r"(pipe|shm|mlgo):([^?]+)(?:\?(.*))?", self.uri)
-            if asked is None:
-                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE, shm:PATH or mlgo:BASE")
-            if (asked[1] == "mlgo") != (task is not None) or (task and asked[3]):
+            place = urlsplit(self.uri)
+            options = dict(parse_qsl(place.query, keep_blank_values=True))
+            self._serializer = options.get("serdes", "bitstream")
+            self._host: Callable[[], Host]
+            if (place.scheme == "mlgo") != (task is not None) or (task and options):
                 raise TaskError(f"a model server at {uri!r}: a task is declared for mlgo:BASE, and for nothing else")
-            self._task = task
-            self._scheme, self._path = asked[1], asked[2]
-            options = dict(parse_qsl(asked[3] or "", keep_blank_values=True))
-            self._serializer = options.pop("serdes", "bitstream")
-            if unknown := sorted(set(options) - {"timeout"}):
-                raise TaskError(f"a model server at {uri!r}: unknown option {unknown[0]!r}, expected serdes or timeout")
-            if self._scheme != "shm":
-                for fifo in (Path(f"{self._path}.in"), Path(f"{self._path}.out")):
-                    if not fifo.exists():
-                        os.mkfifo(fifo, 0o600)
-                        made.callback(fifo.unlink, missing_ok=True)
+            if place.scheme == "grpc":
+                grpc = made.enter_context(closing(open_grpc(self.uri, listens=options.get("server") != "compiler")))
+                self.uri, self._host = self.uri.replace(place.netloc, grpc.address, 1), grpc.host
+            elif place.scheme in ("pipe", "shm", "mlgo") and place.path:
+                if unknown := sorted(options.keys() - {"serdes", "timeout"}):
+                    raise TaskError(f"a model server at {uri!r}: unknown option {unknown[0]!r}, expected serdes or timeout")
+                self._host = _local(place.scheme, place.path, task)
+                if place.scheme != "shm":
+                    _make_fifos(place.path, made)
+            else:
+                raise TaskError(f"a model server at {uri!r}: expected pipe:BASE, shm:PATH, grpc://HOST:PORT or mlgo:BASE")
             self._made = made.pop_all()
 
     def answer(self, model: Model, *, seconds: float = 600.0) -> TaskSpec:
@@ -65,7 +69,9 @@ class ModelServer:
             CompilerError: the compiler said why it gave up.
             SessionLost: no compiler came, or it left without a word, was silent too long, or talked nonsense.
         """
-        with self._listen() as host:
+        with translated():
+            listening = self._host()
+        with listening as host:
             spec = self._greet(host, seconds)
             while (message := _next(host, seconds)).kind != "bye":
                 if message.kind == "observation":
@@ -75,12 +81,6 @@ class ModelServer:
     def close(self) -> None:
         """Removes what was made. May be called twice."""
         self._made.close()
-
-    def _listen(self) -> Host:
-        with translated():
-            if self._task is not None:
-                return _native.MlgoHost.fifo(self._path, self._task)
-            return _native.Host.fifo(self._path) if self._scheme == "pipe" else _native.Host.shm(self._path)
 
     def _greet(self, host: Host, seconds: float) -> TaskSpec:
         """Waits for the compiler; its task."""
@@ -95,6 +95,19 @@ class ModelServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _local(scheme: str, path: str, task: str | None) -> Callable[[], Host]:
+    if task is not None:
+        return partial(_native.MlgoHost.fifo, path, task)
+    return partial(_native.Host.fifo if scheme == "pipe" else _native.Host.shm, path)
+
+
+def _make_fifos(base: str, made: ExitStack) -> None:
+    for fifo in (Path(f"{base}.in"), Path(f"{base}.out")):
+        if not fifo.exists():
+            os.mkfifo(fifo, 0o600)
+            made.callback(fifo.unlink, missing_ok=True)
 
 
 def _advise(host: Host, advice: int | float) -> None:

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes in our own fork server: one `mlcb-worker` process, a child for each episode."""
 
-import json
 import socket
 import subprocess
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
-from typing import Any
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.errors import SessionLost, TaskError
-from mlcb_gym.session.episode import Episode, translated
-from mlcb_gym.session.request import EpisodeRequest
-from mlcb_gym.spec import TaskSpec
+from mlcb_gym.session.fork_server import ForkServerSession
 
-START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
 
-class WorkerSession:
+class WorkerSession(ForkServerSession):
     """A running `mlcb-worker`; it is started when first needed, and started anew after it was lost.
 
     Args:
@@ -27,101 +21,55 @@ class WorkerSession:
     """
 
     def __init__(self, *, serializer: str = "bitstream") -> None:
-        self._serializer = serializer
+        super().__init__(serializer=serializer, name="mlcb-worker", local=True)
         self._process: subprocess.Popen[bytes] | None = None
-        self._control: _native.Host | None = None
-        self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "WorkerSession":
-        return self  # gymnasium.make copies its arguments; a running compiler is shared
 
     @property
     def pid(self) -> int | None:
         """The worker's process id, or None while none runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
-    def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task in the worker, which parses every pipeline once. A worker that was lost is started anew, once."""
-        try:
-            spec = self._configure(task, parameters)
-        except SessionLost:
-            spec = self._configure(task, parameters)
-        self._configured[spec.digest] = (task, parameters)
-        return spec
-
-    def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        """Forks a child for the program; its first observation, or its error, comes through the episode.
-
-        A worker that died since the last episode is started anew, once; one that starts nothing is killed when the first turn is over.
-        """
-        try:
-            return self._begin(spec, request)
-        except SessionLost:
-            return self._begin(spec, request)
-
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
-        if self._control is not None:
-            self._control.close()
-            self._control = None
+        super().close()
         if self._process is not None:
-            try:
-                self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                _end(self._process)
+            end_worker(self._process)
             self._process = None
 
-    def _configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        self._ensure_running()
-        return self._hello(task, parameters)
+    def _is_alive(self) -> bool:
+        return self.pid is not None and super()._is_alive()
 
-    def _begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        self._ensure_running()
-        assert self._control is not None
+    def _giving_up(self) -> Callable[[], None]:
         assert self._process is not None
-        payload = asdict(request) | {"digest": spec.digest, "program": str(request.program)}
-        with translated():
-            ours, theirs = socket.socketpair()
-        try:
-            self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
-        except _native.NativeError as error:
-            ours.close()
-            self.close()
-            raise SessionLost(f"mlcb-worker: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request, self._serializer, give_up=partial(_end, self._process))
+        return partial(_kill, self._process)
 
-    def _ensure_running(self) -> None:
-        if self.pid is not None and self._control is not None and self._control.fileno() >= 0:
-            return
-        self.close()
-        with translated():
-            self._start()
-        for task, parameters in self._configured.values():
-            self._hello(task, parameters)
-
-    def _start(self) -> None:
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            self._process = subprocess.Popen(
-                [toolchain.worker(), "--control-fd", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env=toolchain.environment(),
-            )
-            self._control = _native.Host(ours.detach())
-
-    def _hello(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        assert self._control is not None
-        try:
-            return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
-        except (_native.PeerError, _native.InvalidArgument) as error:
-            raise TaskError(f"{task}: {error}") from error
-        except _native.NativeError as error:
-            self.close()
-            raise SessionLost(f"mlcb-worker: {error}") from error
+    def _reach(self) -> _native.Host:
+        self._process, control = start_worker()
+        return _native.Host(control)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kills a worker that is stopped, or hangs, and with it all its children."""
+def start_worker() -> tuple[subprocess.Popen[bytes], int]:
+    """A worker, which ends when its control channel closes, and our end of that: a socket."""
+    ours, theirs = socket.socketpair()
+    with closing(ours), theirs:
+        process = subprocess.Popen(
+            [toolchain.worker(), "--control-fd", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            env=toolchain.environment(),
+        )
+        return process, ours.detach()
+
+
+def end_worker(process: subprocess.Popen[bytes]) -> None:
+    """Waits for a worker whose control channel is closed; kills it if that takes long."""
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a worker that is stopped, or hangs, and with it all its children."""
     process.kill()
     process.wait()

@@ -68,8 +68,8 @@ typedef MLCB_ENUM { MLCB_HORIZON, MLCB_STOPPED, MLCB_NO_DECISIONS, MLCB_EXHAUSTE
 /* MLCB_API_VERSION of the library. */
 MLCB_API int mlcb_api_version(void) MLCB_NOEXCEPT;
 
-/* Opens the runner of a URI: pipe:BASE or shm:PATH (waits at most a minute for the learner), onnx:FOLDER, onnx:MODEL.onnx,
- * aot:POLICY.so or default:. Never NULL; mlcb_close() frees it, opened or not. */
+/* Opens the runner of a URI: pipe:BASE, shm:PATH or grpc://HOST:PORT (waits at most a minute for the learner), onnx:FOLDER,
+ * onnx:MODEL.onnx, aot:POLICY.so or default:. Never NULL; mlcb_close() frees it, opened or not. */
 MLCB_API mlcb_runner *mlcb_open(const char *uri) MLCB_NOEXCEPT;
 
 /* Ends the conversation and frees the runner with all its tensors. NULL is fine. */

@@ -28,8 +28,8 @@ bool severalCores() {
 /// Says for how long it is better to try again than to sleep.
 class Spin {
 public:
-  explicit Spin(Deadline Until)
-      : Until(severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min()) {}
+  Spin(bool Allowed, Deadline Until)
+      : Until(Allowed && severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min()) {}
 
   bool again() {
     if (Clock::now() >= Until)
@@ -49,7 +49,7 @@ Unexpected timedOut() { return fail(ErrorKind::Timeout, "the other end did not a
 Channel::~Channel() = default;
 
 Expected<size_t> FdChannelBase::receive(std::span<std::byte> Into, Deadline Until) {
-  Spin Spinning(Until);
+  Spin Spinning(Spins, Until);
   for (;;) {
     auto Got = tryReceive(Into);
     if (!Got || *Got > 0)
@@ -68,7 +68,7 @@ Expected<bool> FdChannelBase::readable(Deadline Until) { return waitFor(fileno()
 
 Expected<void> FdChannelBase::send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
                                    int Attach) {
-  Spin Spinning(Until);
+  Spin Spinning(Spins, Until);
   while (!Head.empty() || !Body.empty()) {
     auto Sent = trySend(Head, Body, Attach);
     if (!Sent)
@@ -83,7 +83,7 @@ Expected<void> FdChannelBase::send(std::span<const std::byte> Head, std::span<co
         return timedOut();
       continue;
     }
-    Spinning = Spin(Until);
+    Spinning = Spin(Spins, Until);
     Attach = -1; // it travelled with the first byte
     const size_t OfHead = std::min(*Sent, Head.size());
     Head = Head.subspan(OfHead);

@@ -11,6 +11,9 @@ namespace mlcb {
 
 class FdChannelBase : public Channel {
 public:
+  /// A channel that Spins is tried again for a while before a wait sleeps.
+  explicit FdChannelBase(bool Spins = true) : Spins(Spins) {}
+
   Expected<void> send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
                       int Attach) final;
   Expected<size_t> receive(std::span<std::byte> Into, Deadline Until) final;
@@ -23,6 +26,8 @@ private:
 
   /// Waits until trySend() would move something; false at the deadline.
   virtual Expected<bool> writable(Deadline Until) = 0;
+
+  bool Spins;
 };
 
 Unexpected peerGone();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The learner's end for Python.
 #include "channel/Fifo.h"
+#include "channel/Grpc.h"
+#include "channel/Pump.h"
 #include "channel/ShmRendezvous.h"
 #include "protocol/LearnerEnd.h"
 #include "python/Bindings.h"
@@ -24,7 +26,7 @@ public:
        const std::string &Serializer)
       : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
 
-  explicit Host(std::unique_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
+  explicit Host(std::shared_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
 
   static Host *fifo(const std::string &Base) {
     return new Host(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))));
@@ -101,13 +103,55 @@ private:
     return *End;
   }
 
-  std::unique_ptr<Rendezvous> Pending;
+  std::shared_ptr<Rendezvous> Pending;
   std::optional<LearnerEnd> End;
 };
+
+/// A place to which others call, or from which we do.
+class Grpc {
+public:
+  Grpc(const std::string &Uri, bool Listens)
+      : Place(waiting([&] { return openGrpc(mlcb::Uri::parse(Uri), Listens); })) {}
+
+  std::string address() const { return open().address(); }
+  Host *host() const { return new Host((open(), Place)); }
+
+  void join(const nb::callable &Start, double Timeout) const {
+    auto Caller = waiting([&] { return open().connect(after(Timeout), signalRaised); });
+    pump(std::move(Caller), adoptSocket(nb::cast<int>(Start())));
+  }
+
+  void close() {
+    nb::gil_scoped_release Released;
+    Place.reset();
+  }
+
+private:
+  GrpcRendezvous &open() const {
+    if (!Place)
+      raise({ErrorKind::InvalidArgument, "the place is closed"});
+    return *Place;
+  }
+
+  std::shared_ptr<GrpcRendezvous> Place;
+};
+
+void bindGrpc(nb::module_ &Module) {
+  nb::class_<Grpc>(Module, "Grpc", "An end of a grpc://HOST:PORT: of whoever listens there, or of one who calls.")
+      .def(nb::init<const std::string &, bool>(), "uri"_a, "listens"_a)
+      .def_prop_ro("address", &Grpc::address, "host:port, with the port that was found for 0.")
+      .def("host", &Grpc::host, nb::rv_policy::take_ownership, "The learner's end of the next conversation; connect() waits for it.")
+      .def("join", &Grpc::join, "start"_a, "timeout"_a,
+           "Waits for the next caller, then carries bytes and descriptors between it and the Unix socket that `start` returns, which "
+           "it takes over, in a thread of its own, until either closes.",
+           nb::sig("def join(self, start: collections.abc.Callable[[], int], timeout: float) -> None"))
+      .def("close", &Grpc::close, "Listens no more, once the conversations are over; harmless if closed already.");
+}
 
 } // namespace
 
 void bindHost(nb::module_ &Module) {
+  bindGrpc(Module);
   nb::class_<Host>(Module, "Host",
                    "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
                    "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runner URIs.
+#include "channel/Grpc.h"
 #include "channel/ShmRendezvous.h"
 #include "runner/AotRunner.h"
 #include "runner/DefaultRunner.h"
@@ -13,27 +14,8 @@
 namespace mlcb {
 namespace {
 
-constexpr const char *Forms = "expected pipe:BASE, shm:PATH, onnx:FOLDER, onnx:MODEL.onnx, aot:POLICY.so or default:";
-
-/// `scheme:path?key=value`, as far as runners need it.
-struct Uri {
-  std::string_view Scheme, Path, Query;
-
-  static Uri parse(std::string_view Text) {
-    Uri Result;
-    const size_t Colon = Text.find(':');
-    Result.Scheme = Text.substr(0, Colon);
-    std::string_view Rest = Colon == Text.npos ? "" : Text.substr(Colon + 1);
-    const size_t Mark = Rest.find('?');
-    Result.Path = Rest.substr(0, Mark);
-    Result.Query = Mark == Rest.npos ? "" : Rest.substr(Mark + 1);
-    return Result;
-  }
-};
-
-Unexpected invalid(std::string_view Text, const std::string &Why) {
-  return fail(ErrorKind::InvalidArgument, "runner '" + std::string(Text) + "': " + Why);
-}
+constexpr std::string_view LocalOptions[] = {"serdes", "timeout"};
+constexpr const char *Forms = "expected pipe:BASE, shm:PATH, grpc://HOST:PORT, onnx:FOLDER, onnx:MODEL.onnx, aot:POLICY.so or default:";
 
 /// A positive number of seconds, or none.
 std::optional<double> readSeconds(std::string_view Text) {
@@ -43,38 +25,45 @@ std::optional<double> readSeconds(std::string_view Text) {
   return Whole && Seconds > 0 ? std::optional(Seconds) : std::nullopt;
 }
 
-Expected<void> readOption(std::string_view Option, RemoteOptions &Into) {
-  const size_t Equals = Option.find('=');
-  const std::string_view Key = Option.substr(0, Equals), Value = Equals == Option.npos ? "" : Option.substr(Equals + 1);
-  if (Key == "serdes") {
-    auto Found = findSerializer(Value);
-    return Found.map([&](const Serializer *Codec) { Into.Codec = Codec; });
-  }
-  if (Key != "timeout")
-    return fail(ErrorKind::InvalidArgument,
-                "unknown option '" + std::string(Option) + "', expected serdes=NAME or timeout=SECONDS");
-  const auto Seconds = readSeconds(Value);
-  if (!Seconds)
-    return fail(ErrorKind::InvalidArgument, "timeout is '" + std::string(Value) + "', expected a positive number of seconds");
-  Into.ConnectSeconds = Into.SendSeconds = Into.IdleSeconds = *Seconds;
-  return {};
-}
-
-/// What `serdes=NAME&timeout=SECONDS` says. The learner names the serializer in its Hello; one that a URI names is the only one taken.
-Expected<RemoteOptions> optionsOf(std::string_view Text, std::string_view Query) {
+/// The learner names the serializer in its Hello; one that a URI names is the only one taken.
+Expected<RemoteOptions> optionsOf(const Uri &Where) {
+  const bool IsGrpc = Where.Scheme == "grpc";
+  if (auto Allowed = Where.allow(IsGrpc ? std::span<const std::string_view>(GrpcOptions) : LocalOptions); !Allowed)
+    return Unexpected(Allowed.error());
   RemoteOptions Options;
-  while (!Query.empty()) {
-    const std::string_view Option = Query.substr(0, Query.find('&'));
-    if (auto Read = readOption(Option, Options); !Read)
-      return invalid(Text, Read.error().Message);
-    Query.remove_prefix(std::min(Query.size(), Option.size() + 1));
+  if (const auto Name = Where.option("serdes")) {
+    auto Found = findSerializer(*Name);
+    if (!Found)
+      return Where.invalid(Found.error().Message);
+    Options.Codec = *Found;
+  }
+  if (const auto Text = Where.option("timeout")) {
+    const auto Seconds = readSeconds(*Text);
+    if (!Seconds)
+      return Where.invalid("timeout is '" + std::string(*Text) + "', expected a positive number of seconds");
+    Options.ConnectSeconds = Options.SendSeconds = Options.IdleSeconds = *Seconds;
   }
   return Options;
 }
 
-Expected<std::unique_ptr<RemoteRunner>> overShm(const std::string &Path, RemoteOptions Options, Deadline Until) {
-  auto Link = connectShm(Path, Until, Options.Interrupted);
-  return Link ? RemoteRunner::hear(std::move(*Link), std::move(Options), Until) : Unexpected(Link.error());
+/// To the learner, by any medium but a pipe.
+Expected<std::unique_ptr<Channel>> reach(const Uri &Where, Deadline Until, const InterruptCheck &Interrupted) {
+  if (Where.Scheme == "shm")
+    return connectShm(std::string(Where.Path), Until, Interrupted);
+  auto Place = openGrpc(Where, compilerListens(Where));
+  return Place ? (*Place)->connect(Until, Interrupted) : Unexpected(Place.error());
+}
+
+Expected<std::unique_ptr<RemoteRunner>> openRemote(const Uri &Where, const InterruptCheck &Interrupted) {
+  auto Options = optionsOf(Where);
+  if (!Options)
+    return Unexpected(Options.error());
+  Options->Interrupted = Interrupted;
+  const Deadline Until = after(Options->ConnectSeconds);
+  if (Where.Scheme == "pipe")
+    return RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until);
+  auto Link = reach(Where, Until, Interrupted);
+  return Link ? RemoteRunner::hear(std::move(*Link), std::move(*Options), Until) : Unexpected(Link.error());
 }
 
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
@@ -101,23 +90,16 @@ Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text, const I
   if (const RunnerRegistration::Open Open = RunnerRegistration::find(Where.Scheme))
     return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
   if (Where.Path.empty())
-    return invalid(Text, Forms);
+    return Where.invalid(Forms);
   if (Where.Scheme == "onnx" || Where.Scheme == "aot") {
-    if (!Where.Query.empty())
-      return invalid(Text, std::string(Where.Scheme) + " takes no option, got '" + std::string(Where.Query) + "'");
+    if (auto Allowed = Where.allow({}); !Allowed)
+      return Unexpected(Allowed.error());
     const std::string Path(Where.Path);
     return Where.Scheme == "aot" ? upcast(AotRunner::open(Path)) : upcast(OnnxRunner::open(Path));
   }
-  const bool IsShm = Where.Scheme == "shm";
-  if (!IsShm && Where.Scheme != "pipe")
-    return invalid(Text, std::string("unknown scheme, ") + Forms);
-  auto Options = optionsOf(Text, Where.Query);
-  if (!Options)
-    return Unexpected(Options.error());
-  Options->Interrupted = Interrupted;
-  const std::string Path(Where.Path);
-  const Deadline Until = after(Options->ConnectSeconds);
-  return upcast(IsShm ? overShm(Path, std::move(*Options), Until) : RemoteRunner::connect(Path, std::move(*Options), Until));
+  if (Where.Scheme == "pipe" || Where.Scheme == "shm" || Where.Scheme == "grpc")
+    return upcast(openRemote(Where, Interrupted));
+  return Where.invalid(std::string("unknown scheme, ") + Forms);
 }
 
 } // namespace mlcb

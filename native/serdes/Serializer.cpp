@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "serdes/Bitstream.h"
 #include "serdes/SerializerModule.h"
-#include "spec/OwnFolder.h"
+#include "spec/Module.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <unistd.h>
 
 namespace mlcb {
 namespace {
@@ -19,23 +16,6 @@ Unexpected invalid(std::string_view Name, const std::string &Why) {
 bool isWord(std::string_view Name) {
   return !Name.empty() && Name.size() < 64 &&
          std::ranges::all_of(Name, [](char C) { return (C >= 'a' && C <= 'z') || (C >= '0' && C <= '9') || C == '_'; });
-}
-
-std::vector<std::string> folders() {
-  const std::string Own = ownFolder();
-  std::vector<std::string> Folders{Own, Own + "/lib", Own + "/../lib"};
-  if (const char *Named = std::getenv("MLCB_SERIALIZERS"); Named && *Named)
-    Folders.emplace(Folders.begin(), Named);
-  return Folders;
-}
-
-/// Opened again and again, it is one; it is never closed, for its serializer is handed out.
-Expected<const Serializer *> openModule(std::string_view Name, const std::string &Path) {
-  void *Module = dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  auto *Get = Module ? reinterpret_cast<decltype(&mlcbSerializerV1)>(dlsym(Module, "mlcbSerializerV1")) : nullptr;
-  if (!Get)
-    return invalid(Name, dlerror());
-  return Get();
 }
 
 } // namespace
@@ -54,11 +34,8 @@ Expected<const Serializer *> findSerializer(std::string_view Name) {
     return Own;
   if (!isWord(Name))
     return invalid(Name, "expected lower-case letters, digits and _");
-  const std::string File = "/libmlcb_serdes_" + std::string(Name) + ".so";
-  for (const std::string &Folder : folders())
-    if (const std::string Path = Folder + File; ::access(Path.c_str(), F_OK) == 0)
-      return openModule(Name, Path);
-  return invalid(Name, "there is no " + File.substr(1) + " beside " + ownFolder());
+  auto Get = findInModule("libmlcb_serdes_" + std::string(Name) + ".so", "mlcbSerializerV1");
+  return Get ? Expected<const Serializer *>(reinterpret_cast<decltype(&mlcbSerializerV1)>(*Get)()) : invalid(Name, Get.error().Message);
 }
 
 constinit const SerializerRegistration *SerializerRegistration::Head = nullptr;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "Support.h"
+#include "channel/Grpc.h"
 #include "channel/ShmChannel.h"
 
 #include <fcntl.h>
+#include <future>
 #include <poll.h>
 
 namespace mlcb::test {
@@ -36,6 +38,15 @@ inline Link shm() {
           shmChannel(Memory, Both.ToCompiler, Both.ToLearner, Pair.theirs())};
 }
 
+/// Ours calls, theirs is called.
+inline Link grpc() {
+  auto Server = openGrpc(Uri::parse("grpc://127.0.0.1:0"), true).value();
+  auto Client = openGrpc(Uri::parse("grpc://" + Server->address()), false).value();
+  auto Called = std::async(std::launch::async, [&] { return Server->connect(patience(), {}).value(); });
+  auto Ours = Client->connect(patience(), {}).value();
+  return {std::move(Ours), Called.get()};
+}
+
 inline bool pollReadable(const Channel &Which, int Milliseconds) {
   pollfd Watched{Which.fileno(), POLLIN, 0};
   return ::poll(&Watched, 1, Milliseconds) > 0;
@@ -53,6 +64,15 @@ inline Expected<std::string> receiveText(Channel &From, size_t Size) {
     Filled += *Got;
   }
   return Text;
+}
+
+/// More than any channel buffers, again and again: an error, for nobody takes it.
+inline Expected<void> sendTooMuch(Channel &To, Deadline Until) {
+  const std::string Text(3 << 20, 'x');
+  for (int Time = 0; Time < 10; ++Time)
+    if (auto Sent = To.send({}, std::as_bytes(std::span(Text)), Until); !Sent)
+      return Sent;
+  return {};
 }
 
 inline Expected<void> sendText(Channel &To, std::string_view Text) {

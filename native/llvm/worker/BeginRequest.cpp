@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/BeginRequest.h"
 
+#include "llvm/Support/Base64.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
@@ -29,12 +30,17 @@ static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) 
 Expected<BeginRequest> BeginRequest::fromJson(std::string_view Text) {
   json::Path::Root Root("begin");
   BeginRequest Result;
-  std::string When(name(Measure::Always));
+  std::string When(name(Measure::Always)), Encoded;
   llvm::Expected<json::Value> Parsed = json::parse(Text);
   if (!Parsed)
     return fail(ErrorKind::ProtocolError, "begin: " + toString(Parsed.takeError()));
-  if (!fromJSON(*Parsed, Result, Root) || !json::ObjectMapper(*Parsed, Root).mapOptional("measure", When))
+  json::ObjectMapper Map(*Parsed, Root);
+  if (!fromJSON(*Parsed, Result, Root) || !Map.mapOptional("measure", When) || !Map.mapOptional("bitcode", Encoded))
     return fail(ErrorKind::ProtocolError, toString(Root.getError()));
+  std::vector<char> Decoded;
+  if (llvm::Error Why = decodeBase64(Encoded, Decoded))
+    return fail(ErrorKind::ProtocolError, "begin: bitcode: " + toString(std::move(Why)));
+  Result.Bitcode.assign(Decoded.begin(), Decoded.end());
   return readMeasure(When).map([&](Measure Read) {
     Result.When = Read;
     return Result;

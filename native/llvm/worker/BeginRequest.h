@@ -19,7 +19,8 @@ struct TargetName {
 
 struct BeginRequest {
   std::string Digest;  // of the configuration
-  std::string Program; // a path
+  std::string Program; // a path, or only a name where Bitcode has the bytes
+  std::string Bitcode;
   std::vector<std::string> Metrics;
   Measure When = Measure::Always; // metrics are wanted
   Limits Bounds;

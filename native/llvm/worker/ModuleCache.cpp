@@ -61,28 +61,43 @@ std::string examine(StringRef Path, MemoryBufferRef Bytes) {
 
 } // namespace
 
+const Program *ModuleCache::find(StringRef Path, StringRef Identity) {
+  auto Known = find_if(Programs, [&](const Program &P) { return P.Path == Path && P.Identity == Identity; });
+  if (Known == Programs.end())
+    return nullptr;
+  Programs.splice(Programs.begin(), Programs, Known);
+  return &Programs.front();
+}
+
 Expected<const Program *> ModuleCache::load(StringRef Path) {
   sys::fs::file_status Status;
   if (std::error_code Error = sys::fs::status(Path, Status))
     return broken(Path, Error.message());
   std::string Identity = identityOf(Status);
-  auto Known = find_if(Programs, [&](const Program &P) { return P.Path == Path && P.Identity == Identity; });
-  if (Known != Programs.end()) {
-    Programs.splice(Programs.begin(), Programs, Known);
-    return &Programs.front();
-  }
-
+  if (const Program *Known = find(Path, Identity))
+    return Known;
   auto Bytes = MemoryBuffer::getFile(Path);
   if (!Bytes)
     return broken(Path, Bytes.getError().message());
-  if (std::string Why = examine(Path, **Bytes); !Why.empty())
+  return read(Path, std::move(Identity), **Bytes);
+}
+
+Expected<const Program *> ModuleCache::load(StringRef Name, StringRef Bytes) {
+  std::string Identity = hexDigest(Bytes);
+  if (const Program *Known = find(Name, Identity))
+    return Known;
+  return read(Name, std::move(Identity), *MemoryBuffer::getMemBufferCopy(Bytes, Name));
+}
+
+Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity, MemoryBufferRef Bytes) {
+  if (std::string Why = examine(Path, Bytes); !Why.empty())
     return fail(ErrorKind::InvalidArgument, Why);
-  Expected<Program> Parsed = parse(Path, **Bytes);
+  Expected<Program> Parsed = parse(Path, Bytes);
   if (!Parsed)
     return Unexpected(Parsed.error());
   Parsed->Path = Path.str();
   Parsed->Identity = std::move(Identity);
-  Parsed->Digest = hexDigest((*Bytes)->getBuffer());
+  Parsed->Digest = hexDigest(Bytes.getBuffer());
   Programs.push_front(std::move(*Parsed));
   evict();
   return &Programs.front();

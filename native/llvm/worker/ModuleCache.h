@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBufferRef.h"
 
 #include <list>
 #include <memory>
@@ -17,7 +18,7 @@ namespace mlcb {
 /// A program as it was read: nobody changes it, its readers are forks.
 struct Program {
   std::string Path;
-  std::string Identity; // of the file: another one means another content
+  std::string Identity; // of the file or of the bytes: another one means another content
   std::string Digest;   // of the content
   std::unique_ptr<llvm::LLVMContext> Context;
   std::unique_ptr<llvm::Module> Module;
@@ -32,7 +33,12 @@ public:
   /// The program is valid until the next call.
   Expected<const Program *> load(llvm::StringRef Path);
 
+  /// The same of bytes that came from elsewhere, under a name.
+  Expected<const Program *> load(llvm::StringRef Name, llvm::StringRef Bytes);
+
 private:
+  const Program *find(llvm::StringRef Path, llvm::StringRef Identity);
+  Expected<const Program *> read(llvm::StringRef Path, std::string Identity, llvm::MemoryBufferRef Bytes);
   void evict();
 
   std::list<Program> Programs; // the last used first

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is said to an `mlcb-worker`, wherever it runs."""
+
+import json
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from mlcb_gym import _native
+from mlcb_gym.errors import SessionLost, TaskError
+from mlcb_gym.session.episode import Episode, translated
+from mlcb_gym.session.request import EpisodeRequest
+from mlcb_gym.spec import TaskSpec
+
+START_SECONDS = 60.0
+
+
+class ForkServerSession(ABC):
+    """Episodes in children of one worker, which is reached when first needed, and anew after it was lost.
+
+    Args:
+        serializer: how tensors are written: bitstream, json or protobuf.
+        name: of the worker, for what is said of its loss.
+        local: whether its children are processes of this machine.
+    """
+
+    def __init__(self, *, serializer: str, name: str, local: bool) -> None:
+        self._serializer, self._name, self._local = serializer, name, local
+        self._control: _native.Host | None = None
+        self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ForkServerSession":
+        return self  # gymnasium.make copies its arguments; a running compiler is shared
+
+    def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        """Binds the task in the worker, which parses every pipeline once. A worker that was lost is started anew, once."""
+        try:
+            spec = self._configure(task, parameters)
+        except SessionLost:
+            spec = self._configure(task, parameters)
+        self._configured[spec.digest] = (task, parameters)
+        return spec
+
+    def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        """Forks a child for the program; its first observation, or its error, comes through the episode.
+
+        A worker that died since the last episode is started anew, once; one that starts nothing is given up when the first turn is over.
+        """
+        try:
+            return self._begin(spec, request)
+        except SessionLost:
+            return self._begin(spec, request)
+
+    def close(self) -> None:
+        """Closes the control channel, which ends the worker and all its children."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    @abstractmethod
+    def _reach(self) -> _native.Host:
+        """Starts a worker; its control channel."""
+
+    def _is_alive(self) -> bool:
+        """Whether the worker is there, as far as can be told without asking."""
+        return self._control is not None and self._control.fileno() >= 0
+
+    def _program(self, request: EpisodeRequest) -> dict[str, str]:
+        """How the worker gets the program."""
+        return {"program": str(request.program)}
+
+    def _giving_up(self) -> Callable[[], None]:
+        """What ends the worker that is there now."""
+        assert self._control is not None
+        return self._control.close
+
+    def _configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        self._ensure_running()
+        return self._hello(task, parameters)
+
+    def _begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        self._ensure_running()
+        assert self._control is not None
+        with translated():
+            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
+            ours, theirs = socket.socketpair()
+        try:
+            self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
+        except _native.NativeError as error:
+            ours.close()
+            self.close()
+            raise SessionLost(f"{self._name}: {error}") from error
+        return Episode.on_socket(ours.detach(), spec, request, self._serializer, local=self._local, give_up=self._giving_up())
+
+    def _ensure_running(self) -> None:
+        if self._is_alive():
+            return
+        self.close()
+        with translated():
+            self._control = self._reach()
+        for task, parameters in self._configured.values():
+            self._hello(task, parameters)
+
+    def _hello(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        assert self._control is not None
+        try:
+            return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
+        except (_native.PeerError, _native.InvalidArgument) as error:
+            raise TaskError(f"{task}: {error}") from error
+        except _native.NativeError as error:
+            self.close()
+            raise SessionLost(f"{self._name}: {error}") from error

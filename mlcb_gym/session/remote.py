@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes in the workers of another machine, behind `mlcb serve`."""
+
+from base64 import b64encode
+
+from mlcb_gym import _native
+from mlcb_gym.errors import TaskError
+from mlcb_gym.session.episode import translated
+from mlcb_gym.session.fork_server import START_SECONDS, ForkServerSession
+from mlcb_gym.session.request import EpisodeRequest
+
+
+class RemoteSession(ForkServerSession):
+    """A worker of its own at a relay, over gRPC: an episode is a stream, and so is each clone.
+
+    Programs travel as bytes, so that nothing of this machine need be there.
+
+    Args:
+        uri: ``grpc://HOST:PORT?ca=FILE&token=FILE``, the options as docs/protocol.md has them.
+        serializer: how tensors are written: bitstream, json or protobuf.
+
+    Raises:
+        TaskError: the URI is of another form, or not allowed without TLS and a token.
+    """
+
+    def __init__(self, uri: str, *, serializer: str = "bitstream") -> None:
+        super().__init__(serializer=serializer, name=uri, local=False)
+        self._place = open_grpc(uri, listens=False)
+
+    def _reach(self) -> _native.Host:
+        host = self._place.host()
+        host.connect(START_SECONDS)
+        return host
+
+    def _program(self, request: EpisodeRequest) -> dict[str, str]:
+        return {"program": request.program.name, "bitcode": b64encode(request.program.read_bytes()).decode()}
+
+
+def open_grpc(uri: str, *, listens: bool) -> _native.Grpc:
+    """An end of a ``grpc://HOST:PORT``.
+
+    Raises:
+        TaskError: the URI is of another form, or not allowed without TLS and a token.
+        SessionLost: the port is taken.
+    """
+    with translated():
+        try:
+            return _native.Grpc(uri, listens)
+        except _native.InvalidArgument as error:
+            raise TaskError(str(error)) from error

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who does gRPC's work for a connection: the thread that waits for it, so that no other need be woken.
+#pragma once
+
+#include "channel/Channel.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <grpcpp/completion_queue.h>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace mlcb {
+
+/// What gRPC was asked to do, and who hears that it is done.
+class Operation {
+public:
+  virtual void done(bool Ok) = 0;
+
+protected:
+  ~Operation() = default;
+};
+
+/// A descriptor that becomes readable when somebody sleeps and there is something to do. Its users lock.
+class Bell {
+public:
+  Bell();
+  int fileno() const { return Fd.get(); }
+  void ring();
+  void silence();
+  bool Sleeps = false;
+
+private:
+  FileDescriptor Fd;
+};
+
+/// Where there are several channels, or somebody sleeps elsewhere, a thread of its own works for all of them. Until then that thread
+/// only looks now and then, while nobody waits, whether the other end pings or hangs up.
+class Driver {
+public:
+  explicit Driver(std::unique_ptr<grpc::CompletionQueue> Queue);
+
+  /// Nothing may be asked of gRPC any more.
+  ~Driver();
+
+  grpc::CompletionQueue &queue() { return *Queue; }
+
+  void delegate();
+  bool isDelegated() const { return Delegated; }
+
+  /// Channels, of which one alone may have its thread work.
+  void addChannel();
+  void removeChannel() { --Channels; }
+
+  /// Streams that gRPC still holds on to, and the end of the last.
+  void addStream() { ++Streams; }
+  void removeStream();
+  void waitForStreams(); // all of which are cancelled or over: gRPC ends them by itself
+
+  /// Works until IsReady, which locks for itself, or the deadline.
+  template <class Fn> void work(Fn IsReady, Deadline Until) {
+    const std::lock_guard Held(Working);
+    while (!IsReady() && next(Until))
+      ;
+  }
+
+  /// Waits until IsReady, with Lock held; false at the deadline. In the other threads Ring says when to look.
+  template <class Fn>
+  Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
+    for (;;) {
+      {
+        const std::lock_guard Held(Lock);
+        if (Delegated)
+          Ring.silence();
+        if (IsReady())
+          return true;
+        Ring.Sleeps = Delegated;
+      }
+      const auto Passed = pause(Lock, Ring, IsReady, Until, Interrupted);
+      if (!Passed)
+        return Passed;
+      if (*Passed)
+        return (std::lock_guard(Lock), IsReady());
+    }
+  }
+
+private:
+  template <class Fn>
+  Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
+    if (Delegated)
+      return sleep(Ring, Until, Interrupted);
+    work([&] { return (std::lock_guard(Lock), IsReady()); }, sliceOf(Until));
+    return passed(Until, Interrupted);
+  }
+
+  bool next(Deadline Until); // false where nothing happened
+  void assist();
+  static Deadline sliceOf(Deadline Until);
+  static Expected<bool> sleep(Bell &Ring, Deadline Until, const InterruptCheck &Interrupted);
+  static Expected<bool> passed(Deadline Until, const InterruptCheck &Interrupted);
+
+  std::unique_ptr<grpc::CompletionQueue> Queue;
+  std::mutex Working, Lock;
+  std::condition_variable Changed;
+  std::atomic<bool> Delegated = false;
+  std::atomic<size_t> Channels = 0, Streams = 0;
+  bool Closing = false;
+  std::atomic<bool> Ended = false; // nothing is left in the queue, which is shut down
+  std::thread Assistant; // last: it uses the rest
+};
+
+} // namespace mlcb

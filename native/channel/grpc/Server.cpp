@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The end that is called.
+#include "channel/grpc/Ends.h"
+
+#include "channel/FdChannel.h"
+#include "channel/Pump.h"
+#include "channel/grpc/GrpcChannel.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <map>
+
+namespace mlcb {
+namespace {
+
+constexpr size_t MaxWaiting = 256; // calls that nobody took yet
+
+class Exchange;
+
+class ServerStream final : public Stream {
+public:
+  ServerStream(Driver &Works, Exchange &Owner) : Stream(Works), Owner(Owner) {}
+
+  /// One for the next caller.
+  static void expect(Driver &Works, Exchange &Owner, grpc::AsyncGenericService &Service, grpc::ServerCompletionQueue &Queue);
+
+  /// Answers the caller; false where it is gone.
+  bool answer() {
+    const bool May = mayTake();
+    if (May) {
+      Context.AddInitialMetadata(AnswerHeader, "1");
+      Line.SendInitialMetadata(Taken.begin());
+    }
+    return May;
+  }
+
+  void refuse(grpc::StatusCode Code, const char *Why) {
+    markFinished();
+    Line.Finish({Code, Why}, Finish.begin());
+  }
+
+  std::string header(const char *Name) const {
+    const auto Found = Context.client_metadata().find(Name);
+    return Found == Context.client_metadata().end() ? "" : std::string(Found->second.data(), Found->second.size());
+  }
+  const std::string &method() const { return Context.method(); }
+
+  using Stream::listen;
+
+private:
+  void onCalled(bool Ok);
+  void onEnd(bool) {
+    if (Context.IsCancelled())
+      onBroken();
+  }
+  void startRead(grpc::ByteBuffer *Into) override { Line.Read(Into, Read.begin()); }
+  void startWrite(const grpc::ByteBuffer *From) override { Line.Write(*From, Written.begin()); }
+  void finish() override { Line.Finish(grpc::Status::OK, Finish.begin()); }
+  void cancel() override { Context.TryCancel(); }
+  bool readsToTheEnd() const override { return false; }
+
+  Exchange &Owner;
+  grpc::GenericServerContext Context;
+  grpc::GenericServerAsyncReaderWriter Line{&Context};
+  Doing Called{*this, static_cast<void (Stream::*)(bool)>(&ServerStream::onCalled)};
+  Doing End{*this, static_cast<void (Stream::*)(bool)>(&ServerStream::onEnd)};
+};
+
+/// In a time that does not tell how much of it is right.
+bool same(std::string_view A, std::string_view B) {
+  unsigned Differs = A.size() != B.size();
+  for (size_t I = 0; I < std::min(A.size(), B.size()); ++I)
+    Differs |= static_cast<unsigned>(A[I] ^ B[I]);
+  return Differs == 0;
+}
+
+class Exchange final : public Connection, public std::enable_shared_from_this<Exchange> {
+public:
+  explicit Exchange(std::string Token) : Token(std::move(Token)) {}
+  ~Exchange() override;
+
+  /// The port, or 0 where it cannot be had.
+  int open(const GrpcPlace &Place);
+
+  /// The next caller, answered; null at the deadline.
+  Expected<std::shared_ptr<Stream>> next(Deadline Until, const InterruptCheck &Interrupted);
+
+  FileDescriptor collect(const std::string &Name) override;
+
+  void arrive(std::shared_ptr<ServerStream> New);
+  void expect() { ServerStream::expect(*Works, *this, Service, *Queue); }
+
+private:
+  std::shared_ptr<ServerStream> first();
+  bool isFull();
+
+  std::string Token;
+  std::mutex Lock;
+  Bell Called;
+  std::deque<std::shared_ptr<ServerStream>> Callers;
+  std::map<std::string, std::shared_ptr<ServerStream>> Lent;
+  grpc::AsyncGenericService Service;
+  grpc::ServerCompletionQueue *Queue = nullptr; // the driver's
+  std::unique_ptr<grpc::Server> Server;
+  std::unique_ptr<Driver> Works;
+};
+
+void ServerStream::expect(Driver &Works, Exchange &Owner, grpc::AsyncGenericService &Service,
+                          grpc::ServerCompletionQueue &Queue) {
+  auto New = std::make_shared<ServerStream>(Works, Owner);
+  New->begin(New);
+  New->Context.AsyncNotifyWhenDone(New->End.begin());
+  Service.RequestCall(&New->Context, &New->Line, &Queue, &Queue, New->Called.begin());
+}
+
+void ServerStream::onCalled(bool Ok) {
+  if (!Ok)
+    return drop(); // the server is closed, and nothing else will be done
+  Owner.expect();
+  Owner.arrive(std::static_pointer_cast<ServerStream>(self()));
+}
+
+std::shared_ptr<grpc::ServerCredentials> credentials(const GrpcPlace &Place) {
+  if (!Place.isEncrypted())
+    return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions Options(Place.Authority.empty()
+                                                ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  Options.pem_root_certs = Place.Authority;
+  Options.pem_key_cert_pairs.push_back({Place.Key, Place.Certificate});
+  return grpc::SslServerCredentials(Options);
+}
+
+int Exchange::open(const GrpcPlace &Place) {
+  int Port = 0;
+  grpc::ServerBuilder Builder;
+  Builder.AddListeningPort(Place.Address, credentials(Place), &Port);
+  for (const auto &[Name, Value] : commonArguments())
+    Builder.AddChannelArgument(Name, Value);
+  Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0); // a port that is taken is taken
+  Builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
+  Builder.RegisterAsyncGenericService(&Service);
+  auto Made = Builder.AddCompletionQueue();
+  Queue = Made.get();
+  Server = Builder.BuildAndStart();
+  Works = std::make_unique<Driver>(std::move(Made));
+  if (!Server || Port <= 0)
+    return 0;
+  expect();
+  return Port;
+}
+
+Exchange::~Exchange() {
+  if (!Works)
+    return;
+  Works->delegate();
+  if (Server)
+    Server->Shutdown(std::chrono::system_clock::now()); // no channel is left
+  Works->waitForStreams();
+}
+
+void Exchange::arrive(std::shared_ptr<ServerStream> New) {
+  if (New->method() != GrpcMethod)
+    return New->refuse(grpc::StatusCode::UNIMPLEMENTED, "no such method");
+  if (!same(New->header(TokenHeader), Token))
+    return New->refuse(grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
+  const std::string Name = New->header(NameHeader);
+  const std::lock_guard Held(Lock);
+  if (isFull())
+    return New->refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait at the server");
+  New->listen();
+  if (!Name.empty() && New->answer())
+    Lent[Name] = New;
+  if (!Name.empty())
+    return;
+  Callers.push_back(std::move(New));
+  Called.ring();
+}
+
+bool Exchange::isFull() {
+  std::erase_if(Callers, [](const auto &One) { return One->isOver(); });
+  std::erase_if(Lent, [](const auto &One) { return One.second->isOver(); });
+  return Callers.size() + Lent.size() >= MaxWaiting;
+}
+
+std::shared_ptr<ServerStream> Exchange::first() {
+  const std::lock_guard Held(Lock);
+  while (!Callers.empty()) {
+    auto First = std::move(Callers.front());
+    Callers.pop_front();
+    if (First->answer())
+      return First;
+  }
+  return nullptr;
+}
+
+Expected<std::shared_ptr<Stream>> Exchange::next(Deadline Until, const InterruptCheck &Interrupted) {
+  for (;;) {
+    auto Ready = Works->wait(Lock, Called, [this] { return !Callers.empty(); }, Until, Interrupted);
+    if (!Ready)
+      return Unexpected(Ready.error());
+    if (!*Ready)
+      return nullptr;
+    if (!Works->isDelegated())
+      Works->work([] { return false; }, Clock::now()); // who called may have gone
+    if (auto First = first())
+      return First;
+  }
+}
+
+FileDescriptor Exchange::collect(const std::string &Name) {
+  std::unique_lock Held(Lock);
+  const auto Found = Lent.extract(Name);
+  Held.unlock();
+  auto Pair = socketPair();
+  if (Found.empty() || !Pair)
+    return {};
+  pump(socketChannel(std::move(Pair->first)), grpcChannel(std::move(Found.mapped()), shared_from_this()));
+  return std::move(Pair->second);
+}
+
+class Listener final : public GrpcRendezvous {
+public:
+  Listener(std::shared_ptr<Exchange> Open, std::string Address) : Open(std::move(Open)), Address(std::move(Address)) {}
+
+  std::string address() const override { return Address; }
+
+  Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
+    auto Caller = Open->next(Until, Interrupted);
+    if (!Caller)
+      return Unexpected(Caller.error());
+    if (!*Caller)
+      return fail(ErrorKind::Timeout, "nobody called grpc://" + Address + " in time");
+    return grpcChannel(std::move(*Caller), Open);
+  }
+
+private:
+  std::shared_ptr<Exchange> Open; // as long as there are channels
+  std::string Address;
+};
+
+} // namespace
+
+Expected<std::unique_ptr<GrpcRendezvous>> grpcServer(const GrpcPlace &Place) {
+  auto Open = std::make_shared<Exchange>(Place.Token);
+  const int Port = Open->open(Place);
+  if (Port <= 0)
+    return fail(ErrorKind::SystemError, "cannot listen at grpc://" + Place.Address +
+                                            ": the port is taken, the address is not this machine's, or cert and key do not fit");
+  return std::make_unique<Listener>(std::move(Open), Place.Address.substr(0, Place.Address.rfind(':') + 1) + std::to_string(Port));
+}
+
+} // namespace mlcb

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Workers behind gRPC: the same episodes as beside us, clones included, and the end of every session, however it ends."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.testing import assert_equal
+
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
+from mlcb_gym.session import RemoteSession, Session, WorkerSession
+from tests.conftest import ACTIONS
+from tests.test_worker import children, ends
+
+SECONDS = 20.0
+SERVE = [sys.executable, "-m", "mlcb_gym", "serve"]
+
+
+class Served:
+    """A running `mlcb serve`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.process, self.uri = process, process.stdout.readline().strip()
+
+    def workers(self) -> list[int]:
+        """pidfds of the workers and their children."""
+        pids = [child for worker in children(self.process.pid) for child in (worker, *children(worker))]
+        return [os.pidfd_open(pid) for pid in pids]
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with subprocess.Popen([*SERVE, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
+        yield Served(process)
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def make(program: Path, session: Session) -> PosetRLEnv:
+    return PosetRLEnv(programs=program, actions=ACTIONS, reward="size", session=session)
+
+
+def episode(program: Path, session: Session) -> list[Any]:
+    """All that an agent sees of an episode, and of a clone that outlives it and is cloned itself."""
+    with closing(session), closing(make(program, session)) as env:
+        seen = [env.reset(seed=1), env.step(0), env.step(1)]
+        with closing(env.fork()) as clone:
+            seen += [env.step(4), clone.step(3)]
+            with closing(clone.fork()) as second:
+                seen += [second.observation, second.step(2), clone.step(4), second.step(4)]
+    return seen
+
+
+@pytest.mark.parametrize("serializer", ["bitstream", "json", "protobuf"])
+def test_episode_and_its_clones_are_as_if_the_worker_were_here(served: Served, program: Path, serializer: str) -> None:
+    assert_equal(episode(program, RemoteSession(served.uri, serializer=serializer)), episode(program, WorkerSession()))
+
+
+def test_episodes_at_once_are_each_as_if_alone(served: Served, program: Path) -> None:
+    with closing(RemoteSession(served.uri)) as session:
+        envs = [make(program, session) for _ in range(4)]
+        first, *others = [env.reset(seed=1) for env in envs]
+        for env in envs:
+            env.send(0)
+        for env in envs:
+            while not env.ready():
+                assert select.select([env], [], [], SECONDS)[0]
+        expected, *steps = [env.receive() for env in envs]
+        assert_equal(others, [first] * 3)
+        assert_equal(steps, [expected] * 3)
+
+
+def test_program_that_is_broken_is_named_as_here(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "broken.bc").write_bytes(b"BC\xc0\xdenonsense")
+    with closing(RemoteSession(served.uri)) as session, pytest.raises(CompilerError, match=r"^broken.bc: program 'broken.bc': "):
+        make(tmp_path / "broken.bc", session).reset()
+
+
+def test_session_that_closes_leaves_no_worker(served: Served, program: Path) -> None:
+    with closing(RemoteSession(served.uri)) as session:
+        env = make(program, session)
+        env.reset(seed=1)
+        clone = env.fork()
+        watched = served.workers()
+        assert len(watched) == 3
+    assert ends(watched)
+    clone.close()
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.session import RemoteSession
+env = PosetRLEnv(programs=Path(sys.argv[1]), actions=sys.argv[3:], reward="size", session=RemoteSession(sys.argv[2]))
+env.reset(seed=1)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_learner_that_is_killed_leaves_no_worker(served: Served, program: Path) -> None:
+    command = [sys.executable, "-c", LEARNER, program, served.uri, *ACTIONS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as learner:
+        assert learner.stdout is not None
+        assert learner.stdout.readline() == "ready\n"
+        watched = served.workers()
+        assert len(watched) == 2
+        learner.kill()
+        assert ends(watched)
+
+
+def test_worker_that_is_killed_truncates_and_a_new_one_serves(served: Served, program: Path) -> None:
+    with closing(RemoteSession(served.uri)) as session:
+        env = make(program, session)
+        expected = env.reset(seed=1)
+        watched = served.workers()
+        os.kill(*children(served.process.pid), signal.SIGKILL)
+        assert ends(watched)
+        assert env.step(0)[2:4] == (False, True)
+        assert_equal(env.reset(seed=1), expected)
+
+
+def test_child_that_is_killed_truncates_alone(served: Served, program: Path) -> None:
+    with closing(RemoteSession(served.uri)) as session:
+        env = make(program, session)
+        env.reset(seed=1)
+        (worker,) = children(served.process.pid)
+        os.kill(*children(worker), signal.SIGKILL)
+        assert env.step(0)[2:4] == (False, True)
+        env.reset(seed=1)
+        assert children(served.process.pid) == [worker]
+
+
+def test_relay_that_is_killed_takes_its_workers_with_it(program: Path) -> None:
+    with subprocess.Popen(SERVE, stdout=subprocess.PIPE, text=True) as process:
+        served = Served(process)
+        with closing(RemoteSession(served.uri)) as session:
+            env = make(program, session)
+            env.reset(seed=1)
+            watched = served.workers()
+            process.kill()
+            assert ends(watched)
+            assert env.step(0)[2:4] == (False, True)
+
+
+def test_sessions_beyond_the_limit_wait_for_their_turn(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = [RemoteSession(served.uri) for _ in range(3)]
+    for session in sessions[:2]:
+        session.configure("posetrl", {"actions": ACTIONS})
+    monkeypatch.setattr("mlcb_gym.session.remote.START_SECONDS", 1.0)
+    with pytest.raises(SessionLost, match="nobody took the call in time"):
+        sessions[2].configure("posetrl", {"actions": ACTIONS})
+    sessions[0].close()
+    monkeypatch.undo()
+    sessions[2].configure("posetrl", {"actions": ACTIONS})
+    for session in sessions:
+        session.close()
+
+
+def test_task_that_cannot_be_bound_is_the_callers_error(served: Served) -> None:
+    with closing(RemoteSession(served.uri)) as session, pytest.raises(TaskError, match="no-such-pass"):
+        session.configure("posetrl", {"actions": ["no-such-pass", "stop"]})
+
+
+def test_port_that_is_taken_ends_the_command_with_one_line(served: Served) -> None:
+    done = subprocess.run([*SERVE, served.uri], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"mlcb: cannot listen at {served.uri}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:
+    done = subprocess.run([*SERVE, "grpc://0.0.0.0:0"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "needs TLS and a token: cert=FILE, key=FILE and token=FILE" in done.stderr
+    with pytest.raises(TaskError, match="needs TLS and a token: ca=FILE and token=FILE"):
+        RemoteSession("grpc://198.51.100.1:5000")
