@@ -233,6 +233,25 @@ def test_parameters_of_the_task_are_part_of_the_command(program: Path) -> None:
     assert end.reason == "no_decisions"
 
 
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"base": "x"}, "stock_inliner: a parameter has the name 'base'"),
+        ({"passes": "verify"}, r"'-passes=\{pipeline\}': \{pipeline\} is no parameter of stock_inliner, expected one of base, passes"),
+    ],
+    ids=["base", "unknown"],
+)
+def test_command_that_cannot_be_made_is_one_sentence(program: Path, parameters: dict[str, str], sentence: str) -> None:
+    bound = TaskSpec(json.dumps(dict(inliner().declared) | {"parameters": parameters}))
+    with pytest.raises(TaskError, match=sentence):
+        StockSession("opt", ["-passes={pipeline}"], advisor=INLINER).begin(bound, EpisodeRequest(program))
+
+
+def test_command_is_held_against_the_task_before_any_episode() -> None:
+    with pytest.raises(TaskError, match=r"'-mtriple=\{triple\}': \{triple\} is no parameter of posetrl"):
+        StockSession("opt", ["-mtriple={triple}"], advisor=INLINER).configure("posetrl", {})
+
+
 def test_metrics_of_every_state_are_refused(program: Path) -> None:
     with pytest.raises(TaskError, match="cannot be measured before its end: size: use the worker"):
         opt().begin(inliner(), EpisodeRequest(program, metrics=("size",)))
