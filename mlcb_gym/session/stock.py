@@ -47,7 +47,7 @@ class StockSession:
         self._tool, self._arguments, self._keep = tool, tuple(arguments), keep
         self._advisor = [word for option in advisor for word in (("-mllvm", option) if tool == "clang" else (option,))]
         self._modules = ModuleMeasure()
-        self._measure: Measure = measure or self._modules
+        self._own_measure = measure
         self._defaults: dict[tuple[object, ...], dict[str, float]] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StockSession":
@@ -104,8 +104,11 @@ class StockSession:
     def _measured(self, spec: TaskSpec, request: EpisodeRequest, output: Path) -> dict[str, float]:
         metrics = dict(self._default(spec, request))
         if own := [name for name in request.metrics if not name.endswith(DEFAULT)]:
-            metrics |= self._measure(output, own)
+            metrics |= self._measure(request, output, own)
         return metrics
+
+    def _measure(self, request: EpisodeRequest, output: Path, names: Sequence[str]) -> Mapping[str, float]:
+        return self._own_measure(output, names) if self._own_measure else self._modules(output, names, request.limits)
 
     def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
         """The metrics of a program where nobody advises, which do not change from one episode to the next."""
@@ -115,7 +118,7 @@ class StockSession:
         if known is None and names:
             with closing(self._start(spec, request, advised=False)) as tool:
                 tool.finish(request.limits.deadline)
-                known = {f"{name}{DEFAULT}": value for name, value in self._measure(tool.output, names).items()}
+                known = {f"{name}{DEFAULT}": value for name, value in self._measure(request, tool.output, names).items()}
             self._defaults[key] = known
         return known or {}
 
