@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,13 +23,13 @@ from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.compiler_env import Observation
-from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
-from mlcb_gym.session import WorkerSession
+from mlcb_gym.session import Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.cloning import clone_heuristic
@@ -372,12 +373,24 @@ def test_stock_compiler_asks_what_the_plugin_asks(make: Make) -> None:
         assert [one[name].item() for one in asked] == [one[name].item() for one in expected]
 
 
+def test_compiler_that_is_none_is_refused() -> None:
+    with pytest.raises(TaskError, match="compiler='gcc': expected one of plugin, stock"):
+        InlinerEnv(programs=PROGRAM, compiler="gcc")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"), [({"compiler": "gcc"}, "expected one of plugin, stock"), ({"compiler": "stock", "embedding": "symbolic"}, "plugin")]
+    "argument",
+    [{"embedding": "symbolic"}, {"dense": True}, {"barred": [1]}, {"verify": True}, {"target": Target(cpu="x")}, {"session": ScriptedCompiler()}],
+    ids=lambda argument: next(iter(argument)),
 )
-def test_compiler_that_cannot_is_refused(arguments: dict[str, str], message: str) -> None:
-    with pytest.raises(TaskError, match=message):
-        InlinerEnv(programs=PROGRAM, **arguments)
+def test_stock_compiler_is_asked_for_nothing_that_it_does_not_know(argument: dict[str, Any]) -> None:
+    with pytest.raises(TaskError, match=rf"^{next(iter(argument))}=.*: .*, expected compiler='plugin'$"):
+        InlinerEnv(programs=PROGRAM, compiler="stock", **argument)
+
+
+def test_environments_share_a_stock_compiler() -> None:
+    with closing(InlinerVectorEnv(num_envs=2, programs=PROGRAM, compiler="stock", barred=[])) as vector:
+        assert len({env.session for env in vector.envs}) == 1
 
 
 def test_clone_decides_as_the_heuristic_does() -> None:

@@ -158,6 +158,26 @@ def test_wrong_line_of_json_is_named(tmp_path: Path) -> None:
         logs.convert(tmp_path / "a.log", tmp_path / "b.csv")
 
 
+def test_file_is_not_converted_into_itself(log: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    logs.convert(log, lines)
+    before = lines.read_bytes()
+    with pytest.raises(TaskError, match=r"a.jsonl: expected another file than the one that is read"):
+        logs.convert(lines, tmp_path / ".." / tmp_path.name / "a.jsonl")
+    assert lines.read_bytes() == before
+
+
+def test_failed_conversion_leaves_the_target_as_it_was(log: Path, tmp_path: Path) -> None:
+    broken, target = tmp_path / "broken.log", tmp_path / "b.jsonl"
+    broken.write_bytes(log.read_bytes()[:-1])
+    target.write_text("before")
+    files = set(tmp_path.iterdir())
+    with pytest.raises(_native.ProtocolError, match="the end comes in the middle"):
+        logs.convert(broken, target)
+    assert target.read_text() == "before"
+    assert set(tmp_path.iterdir()) == files
+
+
 @pytest.mark.parametrize(
     ("inputs", "sentence"),
     [

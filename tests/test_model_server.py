@@ -166,6 +166,12 @@ def test_place_that_is_none_is_refused(uri: str) -> None:
         ModelServer(uri)
 
 
+def test_option_that_no_server_knows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="unknown option 'serdez', expected serdes or timeout"):
+        ModelServer(f"pipe:{tmp_path}/x?serdez=json")
+    assert not list(tmp_path.iterdir())
+
+
 def plain_model(path: Path, shape: list[int], outputs: int) -> str:
     """A model without a policy folder around it: it adds up its input, into outputs that are all alike."""
     value_info = onnx.helper.make_tensor_value_info

@@ -20,7 +20,7 @@ import pytest
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
-from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession
+from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.spec import TaskSpec
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
@@ -198,6 +198,49 @@ def test_other_outputs_are_measured_as_one_is_told(crowded: Path, eviction: Task
     assert min(end.metrics.values()) > 1000
 
 
+def test_nothing_is_measured_before_the_end_is_received(program: Path) -> None:
+    measured: list[Path] = []
+
+    def measure(output: Path, names: Sequence[str]) -> dict[str, float]:
+        measured.append(output)
+        return dict.fromkeys(names, 1.0)
+
+    request = EpisodeRequest(program, metrics=("x", "x_default"), measure="end")
+    decisions = len(play(opt().begin(inliner(), EpisodeRequest(program)), by_default)) - 1
+    with closing(opt(measure=measure).begin(inliner(), request)) as episode:
+        for _ in range(decisions):
+            episode.advise(by_default(episode.receive().tensors))
+        while not episode.ready():
+            select.select([episode], [], [], 10)
+        assert not measured
+        assert episode.receive().metrics == {"x": 1.0, "x_default": 1.0}
+
+
+@pytest.mark.parametrize("metric", ["text", "text_default"])
+def test_measuring_that_fails_is_not_what_was_decided(program: Path, metric: str) -> None:
+    def measure(output: Path, names: Sequence[str]) -> dict[str, float]:
+        raise CompilerError("does not compile")
+
+    request = EpisodeRequest(program, metrics=(metric,), measure="end")
+    with pytest.raises(SessionLost, match="does not compile"):
+        play(opt(measure=measure).begin(inliner(), request), by_default)
+
+
+def test_measuring_has_the_limits_of_the_episode(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Limits] = []
+    begin = WorkerSession.begin
+
+    def noted(session: WorkerSession, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        asked.append(request.limits)
+        return begin(session, spec, request)
+
+    monkeypatch.setattr(WorkerSession, "begin", noted)
+    limits = Limits(cpu_seconds=50)
+    with closing(opt()) as session:
+        play(session.begin(inliner(), EpisodeRequest(program, ("text", "text_default"), "end", limits=limits)), by_default)
+    assert asked == [limits, limits]
+
+
 def test_model_server_answers_a_compiler_that_somebody_else_starts(program: Path, tmp_path: Path) -> None:
     served, alone = tmp_path / "served.bc", tmp_path / "alone.bc"
     base = tmp_path / "channel"
@@ -231,6 +274,25 @@ def test_parameters_of_the_task_are_part_of_the_command(program: Path) -> None:
     bound = TaskSpec(json.dumps(dict(inliner().declared) | {"parameters": {"pipeline": "verify"}}))
     (end,) = play(StockSession("opt", ["-passes={pipeline}"], advisor=INLINER).begin(bound, EpisodeRequest(program)), by_default)
     assert end.reason == "no_decisions"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"base": "x"}, "stock_inliner: a parameter has the name 'base'"),
+        ({"passes": "verify"}, r"'-passes=\{pipeline\}': \{pipeline\} is no parameter of stock_inliner, expected one of base, passes"),
+    ],
+    ids=["base", "unknown"],
+)
+def test_command_that_cannot_be_made_is_one_sentence(program: Path, parameters: dict[str, str], sentence: str) -> None:
+    bound = TaskSpec(json.dumps(dict(inliner().declared) | {"parameters": parameters}))
+    with pytest.raises(TaskError, match=sentence):
+        StockSession("opt", ["-passes={pipeline}"], advisor=INLINER).begin(bound, EpisodeRequest(program))
+
+
+def test_command_is_held_against_the_task_before_any_episode() -> None:
+    with pytest.raises(TaskError, match=r"'-mtriple=\{triple\}': \{triple\} is no parameter of posetrl"):
+        StockSession("opt", ["-mtriple={triple}"], advisor=INLINER).configure("posetrl", {})
 
 
 def test_metrics_of_every_state_are_refused(program: Path) -> None:

@@ -2,6 +2,7 @@
 """Inlining: which calls LLVM's own inliner inlines."""
 
 import json
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.session import INLINER, Session, StockSession
+from mlcb_gym.session import INLINER, Session, StockSession, Target
 
 METRICS: dict[str, tuple[str, ...]] = {
     "size": ("text", "size"),
@@ -24,6 +25,8 @@ NO_EMBEDDING = "none"
 COMPILERS = ("plugin", "stock")
 STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
 """What an untouched ``opt`` is called with, beside its advisor."""
+NOT_STOCK = {"embedding": NO_EMBEDDING, "dense": False, "barred": (), "verify": False, "target": Target()}
+"""What only our worker knows, and what asks for nothing."""
 
 
 def default_of(metric: str) -> str:
@@ -115,8 +118,8 @@ class InlinerEnv(CompilerEnv):
     ) -> None:
         if compiler not in COMPILERS:
             raise TaskError(f"compiler={compiler!r}: expected one of {', '.join(COMPILERS)}")
-        if compiler == "stock" and embedding != NO_EMBEDDING:
-            raise TaskError(f"embedding={embedding!r}: a stock compiler has none of ours, expected compiler='plugin'")
+        if compiler == "stock":
+            _check_stock({"embedding": embedding, "dense": dense} | kwargs | {"barred": tuple(kwargs.get("barred", ()))})
         self._compiler = compiler
         if reward not in METRICS:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(METRICS)}")
@@ -147,6 +150,16 @@ class InlinerEnv(CompilerEnv):
         if self._dense and self._steps == 1:
             before = self.measured_at_start(self._metrics)
         return super()._earned(before, ended)
+
+
+def _check_stock(arguments: Mapping[str, Any]) -> None:
+    """Nothing is asked for that a stock compiler does not know; its session may be shared."""
+    for name, none in NOT_STOCK.items():
+        if (value := arguments.get(name, none)) != none:
+            raise TaskError(f"{name}={value!r}: a stock compiler knows none, expected compiler='plugin'")
+    session = arguments.get("session")
+    if session is not None and not isinstance(session, StockSession):
+        raise TaskError(f"session={type(session).__name__}: compiler='stock' starts its own, expected compiler='plugin'")
 
 
 def _vocabulary(embedding: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.session.request import EpisodeRequest
+from mlcb_gym.session.request import EpisodeRequest, Limits
 from mlcb_gym.session.worker import WorkerSession
 
 _TASK = "posetrl"
@@ -19,8 +19,8 @@ class ModuleMeasure:
     def __init__(self) -> None:
         self._worker = WorkerSession()
 
-    def __call__(self, module: Path, metrics: Sequence[str]) -> dict[str, float]:
-        """The metrics of a bitcode file by name.
+    def __call__(self, module: Path, metrics: Sequence[str], limits: Limits = Limits()) -> dict[str, float]:
+        """The metrics of a bitcode file by name; measuring it may use as much as an episode.
 
         Raises:
             CompilerError: it is no bitcode, or does not compile.
@@ -28,7 +28,7 @@ class ModuleMeasure:
         """
         parameters = {"actions": ["stop"], "vocabulary": _native.digest(toolchain.vocabulary().read_bytes())}
         spec = self._worker.configure(_TASK, parameters)
-        with closing(self._worker.begin(spec, EpisodeRequest(module, tuple(metrics)))) as episode:
+        with closing(self._worker.begin(spec, EpisodeRequest(module, tuple(metrics), limits=limits))) as episode:
             return dict(episode.receive().metrics)
 
     def close(self) -> None:

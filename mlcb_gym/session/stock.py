@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes in an untouched `opt`, `clang` or `llc`, whose own advisor asks over LLVM's interactive channel: a process for each."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -32,7 +33,8 @@ class StockSession:
 
     Args:
         tool: opt, clang or llc.
-        arguments: its command line, but for the program, the output and the advisor; ``"-passes={pipeline}"`` holds a parameter of the task.
+        arguments: its command line, but for the program, the output and the advisor; ``"-passes={pipeline}"`` holds a parameter of the task,
+            and a name in braces that is none is a TaskError.
         advisor: who asks: INLINER, EVICTION or PRIORITY.
         measure: from what the compiler wrote, and names, to the metrics of the episode's end; by default those of a module (see
             ``ModuleMeasure``), which ``opt`` writes. A metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
@@ -45,15 +47,21 @@ class StockSession:
         self._tool, self._arguments, self._keep = tool, tuple(arguments), keep
         self._advisor = [word for option in advisor for word in (("-mllvm", option) if tool == "clang" else (option,))]
         self._modules = ModuleMeasure()
-        self._measure: Measure = measure or self._modules
+        self._own_measure = measure
         self._defaults: dict[tuple[object, ...], dict[str, float]] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StockSession":
         return self  # gymnasium.make copies its arguments; a worker that measures is shared
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task; whether the compiler asks what it declares, an episode's first observation says."""
-        return bind(task, parameters)
+        """Binds the task; whether the compiler asks what it declares, an episode's first observation says.
+
+        Raises:
+            TaskError: the task cannot be bound, or the command line names what is no parameter of it.
+        """
+        spec = bind(task, parameters)
+        self._command(spec, Path("channel"), advised=True)
+        return spec
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         """Starts the compiler on the program.
@@ -75,17 +83,32 @@ class StockSession:
 
     def _start(self, spec: TaskSpec, request: EpisodeRequest, *, advised: bool) -> ToolProcess:
         def arguments(base: Path, output: Path) -> list[str | Path]:
-            words = [*self._arguments, *(self._advisor if advised else ())]
-            return [*(word.format(base=base, **spec.parameters) for word in words), request.program, "-o", output]
+            return [*self._command(spec, base, advised=advised), request.program, "-o", output]
 
         with translated():
             return ToolProcess(self._tool, arguments, request.limits)
 
+    def _command(self, spec: TaskSpec, base: Path, *, advised: bool) -> list[str]:
+        if "base" in spec.parameters:
+            raise TaskError(f"{spec.task}: a parameter has the name 'base', which is the channel's in the command line of a stock compiler")
+        values = {"base": base, **spec.parameters}
+
+        def filled(name: re.Match[str]) -> str:
+            if name[1] not in values:
+                raise TaskError(f"{name.string!r}: {name[0]} is no parameter of {spec.task}, expected one of {', '.join(values)}")
+            return str(values[name[1]])
+
+        words = [*self._arguments, *(self._advisor if advised else ())]
+        return [re.sub(r"\{(\w+)\}", filled, word) for word in words]
+
     def _measured(self, spec: TaskSpec, request: EpisodeRequest, output: Path) -> dict[str, float]:
         metrics = dict(self._default(spec, request))
         if own := [name for name in request.metrics if not name.endswith(DEFAULT)]:
-            metrics |= self._measure(output, own)
+            metrics |= self._measure(request, output, own)
         return metrics
+
+    def _measure(self, request: EpisodeRequest, output: Path, names: Sequence[str]) -> Mapping[str, float]:
+        return self._own_measure(output, names) if self._own_measure else self._modules(output, names, request.limits)
 
     def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
         """The metrics of a program where nobody advises, which do not change from one episode to the next."""
@@ -95,7 +118,7 @@ class StockSession:
         if known is None and names:
             with closing(self._start(spec, request, advised=False)) as tool:
                 tool.finish(request.limits.deadline)
-                known = {f"{name}{DEFAULT}": value for name, value in self._measure(tool.output, names).items()}
+                known = {f"{name}{DEFAULT}": value for name, value in self._measure(request, tool.output, names).items()}
             self._defaults[key] = known
         return known or {}
 

@@ -156,12 +156,14 @@ def convert(source: Path, target: Path) -> None:
     """Writes a log as ``.jsonl``, ``.npz``, or, from ``.jsonl``, as a log.
 
     Raises:
-        TaskError: neither file has one of these endings, or a line of JSON is no observation.
+        TaskError: neither file has one of these endings, both are the same, or a line of JSON is no observation.
         ProtocolError: the log is cut off, or is none.
     """
+    if target.resolve() == source.resolve():
+        raise TaskError(f"{target}: expected another file than the one that is read")
     if target.suffix not in (".jsonl", ".npz") and source.suffix != ".jsonl":
         raise TaskError(f"{target}: expected .jsonl or .npz, or a .jsonl to read")
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # the target, which may be the source, is replaced when all is written
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # the target is replaced when all is written
         written = Path(folder) / target.name
         if source.suffix == ".jsonl":
             _from_json_lines(source, written)

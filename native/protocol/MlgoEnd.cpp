@@ -14,16 +14,19 @@ Expected<Message> MlgoEnd::receive(Deadline Until) {
     return Unexpected(Ready.error());
   if (!*Ready)
     return fail(ErrorKind::Timeout, "the compiler did not ask in time");
-  auto Got = *std::exchange(Heard, std::nullopt);
-  Asking = Got && Got->Kind == FrameKind::Observation;
-  if (!Got)
+  if (!*Heard) { // which stays: nothing after it can be understood
+    Asking = false;
     close();
+    return *Heard;
+  }
+  auto Got = *std::exchange(Heard, std::nullopt);
+  Asking = Got->Kind == FrameKind::Observation;
   return Got;
 }
 
 Expected<bool> MlgoEnd::readable(Deadline Until) {
   while (!Heard) {
-    if (!Link) // after an error nothing more is read, although the decoder may hold some
+    if (!Link) // nothing more is read, although the decoder may hold some
       return fail(ErrorKind::PeerGone, "the channel is closed");
     auto Record = Decoder.next();
     if (!Record)

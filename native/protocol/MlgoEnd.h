@@ -42,7 +42,8 @@ public:
   MlgoEnd(std::unique_ptr<Channel> Link, BoundSpec Spec) : Link(std::move(Link)), Spec(std::move(Spec)) {}
 
   /// The next observation, with its context (of register allocation: the function) as text; or Bye, when the compiler has ended,
-  /// perhaps without a question. After a Timeout it may be called again, after any other error it is over.
+  /// perhaps without a question. After a Timeout it may be called again; any other error is the last word,
+  /// and said again.
   Expected<Message> receive(Deadline Until);
 
   /// Whether receive() would not wait.

@@ -84,6 +84,14 @@ const BoundSpec &task() {
   return Task;
 }
 
+/// An error is the last word.
+void saysItAgain(MlgoEnd &End, const Error &First) {
+  const auto Ready = End.readable(after(1));
+  const auto Again = End.receive(after(1));
+  if (!Ready || Again || Again.error().Message != First.Message)
+    std::abort();
+}
+
 void hears(std::span<const std::byte> In) {
   auto Pair = socketPair();
   if (!Pair || ::write(Pair->second.get(), In.data(), In.size()) != static_cast<ssize_t>(In.size()))
@@ -92,6 +100,8 @@ void hears(std::span<const std::byte> In) {
   MlgoEnd End(socketChannel(std::move(Pair->first)), task());
   for (;;) {
     const auto Got = End.receive(after(1));
+    if (!Got)
+      saysItAgain(End, Got.error());
     if (!Got || Got->Kind == FrameKind::Bye)
       break;
     (void)End.advise(int64_t(1), after(1));

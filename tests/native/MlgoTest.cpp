@@ -163,6 +163,16 @@ TEST_F(MlgoLogTest, FullDiskIsSaid) {
   EXPECT_TRUE(failsWith(Log.close(), ErrorKind::SystemError, "/dev/full: No space left"));
 }
 
+TEST_F(MlgoLogTest, NothingIsWrittenBehindAGap) {
+  const std::byte Two[2]{};
+  auto Log = MlgoLogWriter::open("/dev/full", readMlgoHeader(TwoBytes).value()).value();
+  const std::span<const std::byte> Tensors[] = {Two};
+  const std::string Long(1 << 20, 'f'); // is flushed at once
+  EXPECT_TRUE(failsWith(Log.write(Long, Tensors, std::nullopt), ErrorKind::SystemError, "/dev/full: No space left"));
+  EXPECT_TRUE(failsWith(Log.write("g", Tensors, std::nullopt), ErrorKind::InvalidArgument, "/dev/full is closed"));
+  EXPECT_TRUE(succeeds(Log.close()));
+}
+
 TEST(MlgoHeader, IsThatOfATask) {
   const auto Read = mlgoHeaderOf(smallSpec(), true).value();
   EXPECT_EQ(Read.Features.back().Name, "subsequence");
@@ -276,9 +286,18 @@ TEST_F(MlgoEndTest, MaskThatDoesNotComeBarsNothingAndWhatIsEmptyNeedNotCome) {
 TEST_F(MlgoEndTest, OtherFeaturesAreASpecMismatch) {
   start(Header + "\n", 1);
   auto End = end(R"([{"name": "size", "dtype": "float32"}, {"name": "legal", "dtype": "int64", "shape": [2]}])");
-  EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::SpecMismatch,
-                        "choice/size: compiler sends int64[1], this build expects float32[]"));
-  EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::PeerGone, "closed"));
+  for (int Call = 0; Call < 2; ++Call)
+    EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::SpecMismatch,
+                          "choice/size: compiler sends int64[1], this build expects float32[]"));
+  EXPECT_TRUE(End.readable(soon()).value());
+}
+
+TEST_F(MlgoEndTest, QuestionBehindAnErrorIsNotHeard) {
+  start(Header + "\n" + question(7, 1, 1), 1);
+  auto End = end(R"([{"name": "size", "dtype": "float32"}, {"name": "legal", "dtype": "int64", "shape": [2]}])");
+  for (int Call = 0; Call < 2; ++Call)
+    EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::SpecMismatch, "choice/size"));
+  EXPECT_TRUE(failsWith(End.advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "no observation asks"));
 }
 
 TEST_F(MlgoEndTest, CompilerThatAsksForAValueGetsNoIndex) {
