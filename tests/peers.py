@@ -88,7 +88,7 @@ class Socket(Wire):
 class SharedMemory(Wire):
     """Two rings as native/channel/Ring.h lays them out; what is said here fits without going round."""
 
-    CAPACITY = 256 << 10
+    CAPACITY = 512 << 10
     RING = 128 + CAPACITY
     SIZE = 2 * RING
     WRITTEN, READ, READER_SLEEPS, BYTES = 0, 64, 72, 128

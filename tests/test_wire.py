@@ -205,11 +205,13 @@ def test_conversation_over_shared_memory_is_as_over_any_other_channel(tmp_path: 
         compiler.start()
         host.hello("posetrl", json.dumps(PARAMETERS | {"dimension": dimension}), ["size"], SECONDS)
         assert not path.exists()
+        kept = []
         for index in (2, 0):
-            message = host.receive(SECONDS)
-            np.testing.assert_equal(message.tensors["embedding"], np.full(dimension, index, np.float32))
+            kept.append(host.receive(SECONDS))
             host.advise(index, SECONDS)
         message = host.receive(SECONDS)
+        for index, before in zip((2, 0), kept, strict=True):
+            np.testing.assert_equal(before.tensors["embedding"], np.full(dimension, index, np.float32))
         assert (message.kind, message.reason, message.metrics) == ("episode_end", "stopped", {"size": 5})
         assert host.receive(SECONDS).kind == "bye"
     compiler.join(SECONDS)

@@ -129,7 +129,7 @@ def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) ->
 
 def _serve(host: _native.Host, layer: np.ndarray) -> None:
     while (message := host.receive(SECONDS)).kind == "observation":
-        host.advise(float(layer @ message.tensors["x"]))
+        host.advise(float(layer.dot(message.tensors["x"])))
 
 
 def _loads_seconds(length: int) -> float:

@@ -22,14 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A loop: std::transform_reduce was four times slower.
-float dot(const float *A, const float *B, size_t Length) {
-  float Sum = 0;
-  for (size_t I = 0; I < Length; ++I)
-    Sum += A[I] * B[I];
-  return Sum;
-}
-
 /// Tries until Done, yielding, for 50 us at most.
 template <class Fn> bool spin(Fn Done) {
   const auto Until = std::chrono::steady_clock::now() + 50us;

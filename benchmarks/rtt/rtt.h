@@ -20,6 +20,14 @@ std::vector<float> weightsOf(size_t Length);
 /// For each length: prints it, the median seconds of a question, and the answer. MakeModel is called, and asked once, before the clock runs.
 Expected<void> timeAll(const std::function<Expected<Model>(size_t)> &MakeModel);
 
+/// A loop: std::transform_reduce was four times slower.
+inline float dot(const float *A, const float *B, size_t Length) {
+  float Sum = 0;
+  for (size_t I = 0; I < Length; ++I)
+    Sum += A[I] * B[I];
+  return Sum;
+}
+
 /// Each moves the bytes of a vector to another process and eight back, or none, and does the dot product there.
 Expected<Model> dotFloor(size_t Length);
 Expected<Model> fifoFloor(size_t Length);

@@ -12,6 +12,8 @@
 
 namespace mlcb {
 
+using ByteSpan = std::span<const std::byte>;
+
 /// Asked now and then during a wait: true ends it with Interrupted.
 using InterruptCheck = std::function<bool()>;
 
@@ -20,10 +22,11 @@ class Channel {
 public:
   virtual ~Channel();
 
-  /// Sends all of Head and Body, as one piece where the channel can, and with them a copy of Attach unless it is -1.
+  /// Sends all the pieces, in order, and with them a copy of Attach unless it is -1.
   /// After an error some of the bytes may be gone: the channel is of no more use for sending.
-  virtual Expected<void> send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
-                              int Attach = -1) = 0;
+  virtual Expected<void> send(std::span<const ByteSpan> Pieces, Deadline Until, int Attach = -1) = 0;
+
+  Expected<void> send(ByteSpan Bytes, Deadline Until, int Attach = -1) { return send({&Bytes, 1}, Until, Attach); }
 
   /// Receives at least one byte, and no more than Into holds. Nothing is lost by a Timeout.
   virtual Expected<size_t> receive(std::span<std::byte> Into, Deadline Until) = 0;

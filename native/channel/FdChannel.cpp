@@ -42,6 +42,17 @@ private:
   Deadline Until;
 };
 
+/// What is left after so many bytes; an empty piece is not.
+std::span<ByteSpan> withoutFirst(size_t Bytes, std::span<ByteSpan> Pieces) {
+  while (!Pieces.empty() && Bytes >= Pieces.front().size()) {
+    Bytes -= Pieces.front().size();
+    Pieces = Pieces.subspan(1);
+  }
+  if (!Pieces.empty())
+    Pieces.front() = Pieces.front().subspan(Bytes);
+  return Pieces;
+}
+
 Unexpected timedOut() { return fail(ErrorKind::Timeout, "the other end did not answer in time"); }
 
 } // namespace
@@ -66,11 +77,12 @@ Expected<size_t> FdChannelBase::receive(std::span<std::byte> Into, Deadline Unti
 
 Expected<bool> FdChannelBase::readable(Deadline Until) { return waitFor(fileno(), POLLIN, Until, Interrupted); }
 
-Expected<void> FdChannelBase::send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
-                                   int Attach) {
+Expected<void> FdChannelBase::send(std::span<const ByteSpan> Pieces, Deadline Until, int Attach) {
+  Unsent.assign(Pieces.begin(), Pieces.end());
+  std::span<ByteSpan> Left = withoutFirst(0, Unsent);
   Spin Spinning(Spins, Until);
-  while (!Head.empty() || !Body.empty()) {
-    auto Sent = trySend(Head, Body, Attach);
+  while (!Left.empty()) {
+    auto Sent = trySend(Left, Attach);
     if (!Sent)
       return Unexpected(Sent.error());
     if (*Sent == 0) {
@@ -85,9 +97,7 @@ Expected<void> FdChannelBase::send(std::span<const std::byte> Head, std::span<co
     }
     Spinning = Spin(Spins, Until);
     Attach = -1; // it travelled with the first byte
-    const size_t OfHead = std::min(*Sent, Head.size());
-    Head = Head.subspan(OfHead);
-    Body = Body.subspan(*Sent - OfHead);
+    Left = withoutFirst(*Sent, Left);
   }
   return {};
 }

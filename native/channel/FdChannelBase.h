@@ -4,8 +4,11 @@
 
 #include "channel/FdChannel.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <sys/uio.h>
+#include <vector>
 
 namespace mlcb {
 
@@ -14,20 +17,21 @@ public:
   /// A channel that Spins is tried again for a while before a wait sleeps.
   explicit FdChannelBase(bool Spins = true) : Spins(Spins) {}
 
-  Expected<void> send(std::span<const std::byte> Head, std::span<const std::byte> Body, Deadline Until,
-                      int Attach) final;
+  using Channel::send;
+  Expected<void> send(std::span<const ByteSpan> Pieces, Deadline Until, int Attach) final;
   Expected<size_t> receive(std::span<std::byte> Into, Deadline Until) final;
   Expected<bool> readable(Deadline Until) override;
 
 private:
   /// Both move what can be moved at once, and return 0 where that is nothing.
   virtual Expected<size_t> tryReceive(std::span<std::byte> Into) = 0;
-  virtual Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) = 0;
+  virtual Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) = 0;
 
   /// Waits until trySend() would move something; false at the deadline.
   virtual Expected<bool> writable(Deadline Until) = 0;
 
   bool Spins;
+  std::vector<ByteSpan> Unsent;
 };
 
 Unexpected peerGone();
@@ -35,8 +39,20 @@ Unexpected peerGone();
 /// 0 where errno says try again, else the error that errno stands for.
 Expected<size_t> wouldBlockOr(std::string_view What);
 
-inline iovec toIovec(std::span<const std::byte> Bytes) {
-  return {const_cast<std::byte *>(Bytes.data()), Bytes.size()};
-}
+/// Pieces for one system call: as many as it is given, the rest another time.
+class Iovecs {
+public:
+  explicit Iovecs(std::span<const ByteSpan> Pieces) {
+    for (const ByteSpan &Piece : Pieces.first(std::min(Pieces.size(), Parts.size())))
+      Parts[Count++] = {const_cast<std::byte *>(Piece.data()), Piece.size()};
+  }
+
+  iovec *data() { return Parts.data(); }
+  size_t size() const { return Count; }
+
+private:
+  std::array<iovec, 16> Parts;
+  size_t Count = 0;
+};
 
 } // namespace mlcb

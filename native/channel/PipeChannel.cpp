@@ -69,12 +69,12 @@ private:
     return Got < 0 ? wouldBlockOr("read") : 0;
   }
 
-  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
+  Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) override {
     if (Attach >= 0)
       return fail(ErrorKind::InvalidArgument, "a pipe carries no descriptors: use a socket");
-    const iovec Parts[] = {toIovec(Head), toIovec(Body)};
+    Iovecs Parts(Pieces);
     const NoSigpipe Guard;
-    const ssize_t Sent = ::writev(Out.get(), Parts, 2);
+    const ssize_t Sent = ::writev(Out.get(), Parts.data(), static_cast<int>(Parts.size()));
     return Sent < 0 ? wouldBlockOr("write") : static_cast<size_t>(Sent);
   }
 

@@ -37,11 +37,11 @@ private:
     return Ended && errno == EAGAIN ? peerGone() : wouldBlockOr("read");
   }
 
-  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
+  Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) override {
     if (Attach >= 0)
       return fail(ErrorKind::InvalidArgument, "a FIFO carries no descriptors: use a socket");
-    const iovec Parts[] = {toIovec(Head), toIovec(Body)};
-    const ssize_t Sent = ::writev(Fds.Out.get(), Parts, 2); // no SIGPIPE: we are a reader, too
+    Iovecs Parts(Pieces);
+    const ssize_t Sent = ::writev(Fds.Out.get(), Parts.data(), static_cast<int>(Parts.size())); // no SIGPIPE: we are a reader, too
     return Sent < 0 ? wouldBlockOr("write") : static_cast<size_t>(Sent);
   }
 

@@ -16,7 +16,7 @@ bool pass(std::span<const std::byte> Bytes, Channel &From, Channel &To) {
   while (!Bytes.empty()) {
     const FileDescriptor Attached = From.takeAttached();
     const auto Part = Attached ? Bytes.first(1) : Bytes;
-    if (!To.send(Part, {}, after(SendSeconds), Attached.get()))
+    if (!To.send(Part, after(SendSeconds), Attached.get()))
       return false;
     Bytes = Bytes.subspan(Part.size());
   }

@@ -13,7 +13,7 @@ namespace mlcb {
 
 /// One direction, as it lies in the memory; all zero at first. Counts are of bytes since the beginning.
 struct Ring {
-  static constexpr size_t Capacity = size_t(256) << 10; // a power of two: counts may wrap around
+  static constexpr size_t Capacity = size_t(512) << 10; // a power of two: counts may wrap around
 
   alignas(64) std::atomic<uint64_t> Written;  // the writer's line
   std::atomic<uint32_t> WriterSleeps;

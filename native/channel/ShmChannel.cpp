@@ -55,19 +55,22 @@ private:
     return Into.size();
   }
 
-  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
+  Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) override {
     if (Gone)
       return peerGone();
     auto Room = Out.room();
     if (!Room || *Room == 0)
       return Room;
     if (Attach >= 0)
-      if (auto Sent = Socket->send({}, Bell, Clock::now(), Attach); !Sent)
+      if (auto Sent = Socket->send(Bell, Clock::now(), Attach); !Sent)
         return Unexpected(Sent.error());
-    const size_t Size = std::min({*Room, MaxChunk, Head.size() + Body.size()});
-    const size_t OfHead = std::min(Size, Head.size());
-    Out.put(Head.first(OfHead));
-    Out.put(Body.first(Size - OfHead));
+    const size_t Chunk = std::min(*Room, MaxChunk);
+    size_t Size = 0;
+    for (ByteSpan Piece : Pieces) {
+      Piece = Piece.first(std::min(Piece.size(), Chunk - Size));
+      Out.put(Piece);
+      Size += Piece.size();
+    }
     if (Out.publish())
       ring();
     return Gone ? Expected<size_t>(peerGone()) : Size;
@@ -92,7 +95,7 @@ private:
   }
 
   /// A socket full of wake-ups needs no other.
-  void ring() { note(Socket->send({}, Bell, Clock::now())); }
+  void ring() { note(Socket->send(Bell, Clock::now())); }
 
   /// Takes the wake-ups, and the descriptors that came with them.
   void listen() {
@@ -134,7 +137,8 @@ Expected<std::shared_ptr<Rings>> mapRings(const FileDescriptor &Memory) {
   const int Sealed = ::fcntl(Memory.get(), F_GET_SEALS); // -1 of what cannot be sealed
   if (Sealed < 0 || (Sealed & Seals) != Seals)
     return fail(ErrorKind::ProtocolError, "the other end offers shared memory that it did not seal");
-  void *Mapped = ::mmap(nullptr, sizeof(Rings), PROT_READ | PROT_WRITE, MAP_SHARED, Memory.get(), 0);
+  // Populated: the first round through the rings would else take a fault a page.
+  void *Mapped = ::mmap(nullptr, sizeof(Rings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, Memory.get(), 0);
   if (Mapped == MAP_FAILED)
     return failErrno("mmap");
   return std::shared_ptr<Rings>(static_cast<Rings *>(Mapped), [](Rings *Old) { ::munmap(Old, sizeof(Rings)); });

@@ -62,7 +62,7 @@ Expected<std::unique_ptr<Channel>> offer(std::unique_ptr<Channel> Socket, Deadli
   auto Shared = mapRings(*Memory);
   if (!Shared)
     return Unexpected(Shared.error());
-  if (auto Sent = Socket->send({}, Greeting, Until, Memory->get()); !Sent)
+  if (auto Sent = Socket->send(Greeting, Until, Memory->get()); !Sent)
     return Unexpected(Sent.error());
   Rings &Both = **Shared;
   return shmChannel(std::move(*Shared), Both.ToLearner, Both.ToCompiler, std::move(Socket));

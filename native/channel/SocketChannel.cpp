@@ -62,12 +62,12 @@ private:
     }
   }
 
-  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
-    iovec Parts[] = {toIovec(Head), toIovec(Body)};
+  Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) override {
+    Iovecs Parts(Pieces);
     alignas(cmsghdr) char Control[CMSG_SPACE(sizeof(int))];
     msghdr Message{};
-    Message.msg_iov = Parts;
-    Message.msg_iovlen = 2;
+    Message.msg_iov = Parts.data();
+    Message.msg_iovlen = Parts.size();
     if (Attach >= 0)
       attach(Message, Control, Attach);
     const ssize_t Sent = ::sendmsg(Socket.get(), &Message, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -2,12 +2,11 @@
 #include "protocol/Framed.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace mlcb {
 namespace {
 
-constexpr size_t FirstBuffer = 16 << 10;
 constexpr size_t MaxErrorText = 4 << 10;
 
 /// One printable line of what a stranger wrote.
@@ -44,43 +43,38 @@ Unexpected Framed::lastWords(Error Why) {
   return Unexpected(std::move(Why));
 }
 
-Expected<void> Framed::send(FrameKind Kind, std::span<const std::byte> Payload, Deadline Until, uint8_t Agent,
-                            uint8_t Flags, int Attach) {
+Expected<void> Framed::sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent,
+                                  uint8_t Flags, int Attach) {
   if (!Link)
     return closed();
-  if (Payload.size() > FrameHeader::MaxLength)
-    return fail(ErrorKind::InvalidArgument, "a payload of " + std::to_string(Payload.size()) + " bytes, at most " +
+  size_t Size = 0;
+  for (const ByteSpan &Piece : Payload)
+    Size += Piece.size();
+  if (Size > FrameHeader::MaxLength)
+    return fail(ErrorKind::InvalidArgument, "a payload of " + std::to_string(Size) + " bytes, at most " +
                                                 std::to_string(FrameHeader::MaxLength) + " are allowed");
-  const auto Header = encode({Kind, Agent, Flags, NextSent++, static_cast<uint32_t>(Payload.size())});
-  auto Sent = Link->send(Header, Payload, Until, Attach);
+  const auto Header = encode({Kind, Agent, Flags, NextSent++, static_cast<uint32_t>(Size)});
+  Pieces.assign(1, Header);
+  Pieces.insert(Pieces.end(), Payload.begin(), Payload.end());
+  auto Sent = Link->send(Pieces, Until, Attach);
   return Sent ? Sent : lastWords(std::move(Sent.error()));
 }
 
-/// Until the buffer holds Count bytes. It grows with what arrives, not with what a header promises.
+/// Until the buffer holds Count bytes.
 Expected<void> Framed::fill(size_t Count, Deadline Until) {
-  while (Filled < Count) {
-    if (Buffer.size() == Filled)
-      Buffer.resize(std::max(FirstBuffer, Buffer.size() * 2));
-    auto Got = Link->receive(std::span(Buffer).subspan(Filled), Until);
+  while (Buffer.size() < Count) {
+    auto Got = Link->receive(Buffer.room(), Until);
     if (!Got)
       return lost(std::move(Got.error()));
-    Filled += *Got;
+    Buffer.add(*Got);
   }
   return {};
-}
-
-void Framed::discardFrame() {
-  if (Consumed == 0)
-    return;
-  Filled -= Consumed;
-  std::memmove(Buffer.data(), Buffer.data() + Consumed, Filled);
-  Consumed = 0;
 }
 
 Expected<FrameHeader> Framed::receiveHeader(Deadline Until) {
   if (auto Done = fill(FrameHeader::Size, Until); !Done)
     return Unexpected(Done.error());
-  auto Header = decodeHeader(buffered().first<FrameHeader::Size>());
+  auto Header = decodeHeader(Buffer.bytes().first<FrameHeader::Size>());
   if (!Header)
     return refuse(Header.error());
   if (Header->Sequence != NextReceived)
@@ -92,7 +86,7 @@ Expected<FrameHeader> Framed::receiveHeader(Deadline Until) {
 Expected<Frame> Framed::receive(Deadline Until) {
   if (!Link)
     return closed();
-  discardFrame();
+  Buffer.discard(std::exchange(Consumed, 0));
   auto Header = receiveHeader(Until);
   if (!Header)
     return Unexpected(Header.error());
@@ -101,7 +95,8 @@ Expected<Frame> Framed::receive(Deadline Until) {
     return Unexpected(Done.error());
   Consumed = Size;
   ++NextReceived;
-  Frame Result{Header->Kind, Header->Agent, Header->Flags, buffered().subspan(FrameHeader::Size, Header->Length), {}};
+  const ByteSpan Payload = Buffer.bytes().subspan(FrameHeader::Size, Header->Length);
+  Frame Result{Header->Kind, Header->Agent, Header->Flags, Payload, Buffer.memory(), {}};
   if (Result.Kind == FrameKind::Begin || Result.Kind == FrameKind::Fork)
     Result.Attached = Link->takeAttached();
   if (Result.Kind != FrameKind::Error)
@@ -113,7 +108,7 @@ Expected<Frame> Framed::receive(Deadline Until) {
 Expected<bool> Framed::readable(Deadline Until) {
   if (!Link)
     return closed();
-  return Filled > Consumed ? Expected<bool>(true) : Link->readable(Until);
+  return Buffer.size() > Consumed ? Expected<bool>(true) : Link->readable(Until);
 }
 
 /// Whether they hear it is their affair: a failure here must not lead to lastWords().
@@ -122,7 +117,8 @@ void Framed::say(const Error &Why, uint8_t Flags) {
     return;
   const std::string Text = oneLine(Why.Message);
   const auto Header = encode({FrameKind::Error, 0, Flags, NextSent++, static_cast<uint32_t>(Text.size())});
-  (void)Link->send(Header, bytesOf(Text), after(FarewellSeconds));
+  const ByteSpan Both[] = {Header, bytesOf(Text)};
+  (void)Link->send(Both, after(FarewellSeconds));
 }
 
 Unexpected Framed::refuse(Error Why) {

@@ -4,19 +4,21 @@
 
 #include "channel/Channel.h"
 #include "protocol/Frame.h"
+#include "protocol/ReceiveBuffer.h"
 
 #include <memory>
 #include <vector>
 
 namespace mlcb {
 
-/// A frame as received; the payload is valid until the next receive().
+/// A frame as received; the payload is valid until the next receive(), or longer for who keeps a copy of Memory.
 struct Frame {
   FrameKind Kind;
   uint8_t Agent;
   uint8_t Flags;
-  std::span<const std::byte> Payload; // at an address divisible by 8
-  FileDescriptor Attached;            // of Begin and Fork, where one came along
+  ByteSpan Payload; // at an address divisible by 8
+  ReceivedMemory Memory;
+  FileDescriptor Attached; // of Begin and Fork, where one came along
 
   std::string_view text() const { return {reinterpret_cast<const char *>(Payload.data()), Payload.size()}; }
 };
@@ -31,8 +33,11 @@ class Framed {
 public:
   explicit Framed(std::unique_ptr<Channel> Link) : Link(std::move(Link)) {}
 
-  Expected<void> send(FrameKind Kind, std::span<const std::byte> Payload, Deadline Until, uint8_t Agent = 0,
-                      uint8_t Flags = 0, int Attach = -1);
+  Expected<void> send(FrameKind Kind, ByteSpan Payload, Deadline Until, uint8_t Agent = 0, uint8_t Flags = 0, int Attach = -1) {
+    return sendPieces(Kind, {&Payload, 1}, Until, Agent, Flags, Attach);
+  }
+  Expected<void> sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent = 0,
+                            uint8_t Flags = 0, int Attach = -1);
 
   /// The next frame. An Error frame is a PeerError of its text, and the end unless the other end declines; a wrong frame is
   /// answered with Error.
@@ -62,14 +67,13 @@ private:
   void say(const Error &Why, uint8_t Flags);
   Expected<void> fill(size_t Count, Deadline Until);
   Expected<FrameHeader> receiveHeader(Deadline Until);
-  std::span<const std::byte> buffered() const { return {Buffer.data(), Filled}; }
   Unexpected lost(Error Why);
   Unexpected lastWords(Error Why);
 
   std::unique_ptr<Channel> Link;
-  std::vector<std::byte> Buffer;
-  size_t Filled = 0;   // bytes in the buffer; a frame always starts at its front
-  size_t Consumed = 0; // bytes of the frame that the caller still looks at
+  ReceiveBuffer Buffer; // a frame always starts at its front
+  size_t Consumed = 0;  // bytes of the frame that the caller still looks at
+  std::vector<ByteSpan> Pieces;
   uint32_t NextSent = 0, NextReceived = 0;
 };
 

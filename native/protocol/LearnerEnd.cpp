@@ -72,7 +72,7 @@ Expected<Message> LearnerEnd::receive(Deadline Until) {
   auto Got = Link.receive(Until);
   if (!Got)
     return Unexpected(Got.error());
-  Message Result{Got->Kind, Got->Agent, {}, {}, {}, {}};
+  Message Result{Got->Kind, Got->Agent, {}, {}, {}, {}, Got->Memory};
   Asking.reset();
   switch (Got->Kind) {
   case FrameKind::Hello:

@@ -19,6 +19,7 @@ struct Message {
   std::span<const TensorView> Views; // as Specs
   std::optional<EndReason> Reason;   // of EpisodeEnd
   std::string_view Text;             // of Hello and Begin
+  ReceivedMemory Memory{};           // what the views may be into: who keeps it keeps them
 };
 
 class LearnerEnd {

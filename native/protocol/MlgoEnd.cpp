@@ -102,7 +102,7 @@ Expected<void> MlgoEnd::send(AdviceKind Kind, std::span<const std::byte> Bytes, 
   if (!Link)
     return fail(ErrorKind::PeerGone, "the channel is closed");
   Asking = false;
-  return Link->send(Bytes, {}, Until);
+  return Link->send(Bytes, Until);
 }
 
 } // namespace mlcb

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "python/Arrays.h"
 
+#include "python/Bindings.h"
+
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <nanobind/ndarray.h>
@@ -11,28 +15,26 @@ namespace nb = nanobind;
 namespace mlcb::python {
 namespace {
 
-constexpr size_t Alignment = 64;
+constexpr size_t Alignment = alignof(std::max_align_t);
 
 constexpr size_t alignUp(size_t Offset) { return (Offset + Alignment - 1) & ~(Alignment - 1); }
 
-nb::dlpack::dtype dlpackType(DType Type) {
-  auto Of = [&](nb::dlpack::dtype_code Code) {
-    return nb::dlpack::dtype{static_cast<uint8_t>(Code), static_cast<uint8_t>(byteSize(Type) * 8), 1};
-  };
-  switch (Type) {
-  case DType::Float32:
-  case DType::Float64:
-    return Of(nb::dlpack::dtype_code::Float);
-  case DType::UInt8:
-  case DType::UInt16:
-  case DType::UInt32:
-  case DType::UInt64:
-    return Of(nb::dlpack::dtype_code::UInt);
-  case DType::Bool:
-    return Of(nb::dlpack::dtype_code::Bool);
-  default:
-    return Of(nb::dlpack::dtype_code::Int);
+/// What NumPy is asked for with every array; kept for as long as the process lives.
+struct Numpy {
+  nb::handle Array;
+  std::array<nb::handle, static_cast<size_t>(DType::String)> Types;
+
+  Numpy() {
+    const nb::module_ Module = nb::module_::import_("numpy");
+    Array = nb::object(Module.attr("ndarray")).release();
+    for (size_t Type = 0; Type < Types.size(); ++Type)
+      Types[Type] = Module.attr("dtype")(std::string(name(static_cast<DType>(Type)))).release();
   }
+};
+
+const Numpy &numpy() {
+  static const Numpy Only;
+  return Only;
 }
 
 template <class T> T read(std::span<const std::byte> Bytes) {
@@ -57,49 +59,79 @@ nb::str toStr(std::span<const std::byte> Bytes) {
 
 nb::str key(std::string_view Name) { return nb::str(Name.data(), Name.size()); }
 
-size_t blockSize(std::span<const TensorSpec> Specs, std::span<const TensorView> Views) {
+nb::tuple toTuple(const std::vector<int64_t> &Shape) {
+  nb::tuple Sizes = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(Shape.size())));
+  for (size_t D = 0; D < Shape.size(); ++D)
+    PyTuple_SetItem(Sizes.ptr(), static_cast<Py_ssize_t>(D), PyLong_FromLongLong(Shape[D]));
+  return Sizes;
+}
+
+/// Memory that arrays are in, and that they keep.
+class Memory {
+public:
+  explicit Memory(const ReceivedMemory &Received) : Bytes(Received.Bytes.get()), Owner(nb::cast(Received)) {}
+  explicit Memory(size_t Size) : Memory({std::make_shared_for_overwrite<std::byte[]>(Size), Size}) {}
+
+  std::byte *bytes() const { return Bytes; }
+
+  nb::object array(DType Type, const std::vector<int64_t> &Shape, const std::byte *At) const {
+    return numpy().Array(toTuple(Shape), numpy().Types[static_cast<size_t>(Type)], Owner, At - Bytes);
+  }
+
+private:
+  std::byte *Bytes;
+  nb::object Owner;
+};
+
+/// Whether a tensor is most of the memory that it was received in: then it stays there, for little else is kept with it.
+bool fills(const TensorView &View, const ReceivedMemory &Received) {
+  const auto Offset = static_cast<size_t>(View.Bytes.data() - Received.Bytes.get()); // of another memory it is too large
+  return 2 * View.Bytes.size() > Received.Capacity && Offset + View.Bytes.size() <= Received.Capacity;
+}
+
+bool isArray(const TensorSpec &Spec) { return Spec.Role != TensorRole::Metric && Spec.Type != DType::String; }
+
+/// Bytes of the arrays that do not stay where they were received.
+size_t copiedSize(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, const ReceivedMemory &Received) {
   size_t Size = 0;
   for (size_t I = 0; I < Specs.size(); ++I)
-    if (Specs[I].Role != TensorRole::Metric)
-      Size = alignUp(Size) + Views[I].Bytes.size();
+    if (isArray(Specs[I]) && !fills(Views[I], Received))
+      Size += alignUp(Views[I].Bytes.size());
   return Size;
 }
 
-/// Memory that belongs to a Python capsule.
-struct Block {
-  std::byte *Bytes;
-  nb::capsule Owner;
+/// Of a Python object that NumPy looks into.
+int lookInto(PyObject *Self, Py_buffer *View, int Flags) noexcept {
+  const auto &Received = *nb::inst_ptr<ReceivedMemory>(Self);
+  return PyBuffer_FillInfo(View, Self, Received.Bytes.get(), static_cast<Py_ssize_t>(Received.Capacity), 0, Flags);
+}
 
-  explicit Block(size_t Size)
-      : Bytes(new(std::align_val_t(Alignment)) std::byte[Size + 1]), Owner(Bytes, [](void *Memory) noexcept {
-          ::operator delete[](Memory, std::align_val_t(Alignment));
-        }) {}
-};
+PyType_Slot MemorySlots[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(lookInto)}, {0, nullptr}};
 
 } // namespace
 
-Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Views) {
+void bindMemory(nb::module_ &Module) {
+  nb::class_<ReceivedMemory>(Module, "Memory", nb::type_slots(MemorySlots), "What the arrays of a message are in.");
+}
+
+Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, const ReceivedMemory &Received) {
   Dicts Result;
-  const Block Memory(blockSize(Specs, Views));
-  size_t Offset = 0;
+  const Memory Copies(copiedSize(Specs, Views, Received) + 1);
+  std::byte *Next = Copies.bytes();
   for (size_t I = 0; I < Specs.size(); ++I) {
     const TensorSpec &Spec = Specs[I];
     const TensorView &View = Views[I];
     if (Spec.Role == TensorRole::Metric) {
       Result.Metrics[key(Spec.Name)] = toNumber(Spec.Type, View.Bytes);
-      continue;
-    }
-    if (Spec.Type == DType::String) {
+    } else if (Spec.Type == DType::String) {
       Result.Tensors[key(Spec.Name)] = toStr(View.Bytes);
-      continue;
+    } else if (fills(View, Received)) {
+      Result.Tensors[key(Spec.Name)] = Memory(Received).array(Spec.Type, View.Shape, View.Bytes.data());
+    } else {
+      std::memcpy(Next, View.Bytes.data(), View.Bytes.size());
+      Result.Tensors[key(Spec.Name)] = Copies.array(Spec.Type, View.Shape, Next);
+      Next += alignUp(View.Bytes.size());
     }
-    Offset = alignUp(Offset);
-    std::memcpy(Memory.Bytes + Offset, View.Bytes.data(), View.Bytes.size());
-    const std::vector<size_t> Shape(View.Shape.begin(), View.Shape.end());
-    const nb::ndarray<nb::numpy> Array(Memory.Bytes + Offset, Shape.size(), Shape.data(), Memory.Owner, nullptr,
-                                       dlpackType(Spec.Type));
-    Result.Tensors[key(Spec.Name)] = nb::cast(Array);
-    Offset += View.Bytes.size();
   }
   return Result;
 }

@@ -2,6 +2,7 @@
 // Tensors as NumPy arrays.
 #pragma once
 
+#include "protocol/ReceiveBuffer.h"
 #include "python/Errors.h"
 #include "serdes/Serializer.h"
 
@@ -14,8 +15,9 @@ struct Dicts {
   nanobind::dict Tensors, Metrics;
 };
 
-/// Copies the views; all arrays share one block of memory that dies with the last of them.
-Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Views);
+/// Copies the views into one block of memory that dies with the last array; but a tensor that is most of what it was received in
+/// stays there.
+Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, const ReceivedMemory &Received = {});
 
 /// What a caller gives for a tensor, as bytes of its declared type; holds the array alive.
 class Given {

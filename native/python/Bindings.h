@@ -7,6 +7,7 @@
 namespace mlcb::python {
 
 void bindSpec(nanobind::module_ &Module);
+void bindMemory(nanobind::module_ &Module);
 void bindMessage(nanobind::module_ &Module);
 void bindHost(nanobind::module_ &Module);
 void bindMlgoHost(nanobind::module_ &Module);

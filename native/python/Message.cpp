@@ -13,7 +13,7 @@ namespace mlcb::python {
 
 PyMessage::PyMessage(const Message &Got) : Kind(name(Got.Kind)), Agent(Got.Agent) {
   if (!Got.Specs.empty())
-    Content = toDicts(Got.Specs, Got.Views);
+    Content = toDicts(Got.Specs, Got.Views, Got.Memory);
   if (Got.Reason)
     Reason = name(*Got.Reason);
   if (!Got.Text.empty())

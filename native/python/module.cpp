@@ -7,6 +7,7 @@ NB_MODULE(_native, Module) {
   Module.attr("__doc__") = "The native half: specs, serializers, and both ends of a conversation.";
   bindErrors(Module);
   bindSpec(Module);
+  bindMemory(Module);
   bindMessage(Module);
   bindHost(Module);
   bindMlgoHost(Module);

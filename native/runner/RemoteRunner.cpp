@@ -100,8 +100,8 @@ Expected<void> RemoteRunner::sendState(FrameKind Kind, size_t Agent, uint8_t Fla
   for (size_t I = 0; I < Metrics.size() && Next < Specs.size(); ++I)
     if (WantedMetrics[I])
       Add(Metrics[I]);
-  Codec->encode(Specs, Views, Payload);
-  return Link.send(Kind, Payload, after(Options.SendSeconds), static_cast<uint8_t>(Agent), Flags);
+  Codec->gather(Specs, Views, State);
+  return Link.sendPieces(Kind, State.Pieces, after(Options.SendSeconds), static_cast<uint8_t>(Agent), Flags);
 }
 
 /// The learner's turn: the compiler's clock stands still.

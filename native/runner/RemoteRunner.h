@@ -79,7 +79,7 @@ private:
   const Serializer *Codec; // never null
   std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
-  std::vector<std::byte> Payload;
+  Encoded State;
 };
 
 } // namespace mlcb

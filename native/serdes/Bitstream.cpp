@@ -9,22 +9,59 @@ static_assert(std::endian::native == std::endian::little, "the wire is little en
 namespace mlcb {
 namespace {
 
+using ByteSpan = std::span<const std::byte>;
+
 constexpr size_t alignUp(size_t Offset) { return (Offset + 7) & ~size_t(7); }
 
-/// Lengths that precede a tensor's bytes.
-size_t lengthCount(const TensorSpec &Spec) {
-  size_t Count = Spec.Type == DType::String;
-  for (const Dim &D : Spec.Shape)
-    Count += D.varies();
-  return Count;
-}
+// A tensor of fewer bytes is copied: a piece of its own would cost more.
+constexpr size_t MinPiece = 1024;
 
-size_t encodedSize(std::span<const TensorSpec> Specs, std::span<const TensorView> Views) {
+/// Padding, lengths and small tensors.
+size_t maxCopied(std::span<const TensorSpec> Specs) {
   size_t Size = 0;
-  for (size_t I = 0; I < Specs.size(); ++I)
-    Size = alignUp(Size) + lengthCount(Specs[I]) * sizeof(int64_t) + Views[I].Bytes.size();
+  for (const TensorSpec &Spec : Specs)
+    Size += sizeof(int64_t) * (Spec.Shape.size() + 2) + MinPiece;
   return Size;
 }
+
+/// Puts bytes one after the other, each in Storage, whose memory stays where it is, or where they are.
+class Gatherer {
+public:
+  Gatherer(Encoded &Out, size_t MaxCopied) : Out(Out) {
+    Out.Pieces.clear();
+    Out.Storage.clear();
+    Out.Storage.reserve(MaxCopied);
+  }
+
+  void pad() {
+    Out.Storage.resize(Out.Storage.size() + alignUp(Size) - Size);
+    Size = alignUp(Size);
+  }
+
+  void length(int64_t Value) { copy(std::as_bytes(std::span(&Value, 1))); }
+
+  void bytes(ByteSpan Bytes) { Bytes.size() < MinPiece ? copy(Bytes) : refer(Bytes); }
+
+  void end() { refer({}); }
+
+private:
+  void copy(ByteSpan Bytes) {
+    Out.Storage.insert(Out.Storage.end(), Bytes.begin(), Bytes.end());
+    Size += Bytes.size();
+  }
+
+  void refer(ByteSpan Bytes) {
+    for (const ByteSpan Piece : {ByteSpan(Out.Storage).subspan(Cut), Bytes})
+      if (!Piece.empty())
+        Out.Pieces.push_back(Piece);
+    Cut = Out.Storage.size();
+    Size += Bytes.size();
+  }
+
+  Encoded &Out;
+  size_t Size = 0; // of all so far
+  size_t Cut = 0;  // of Storage, what is in a piece
+};
 
 /// Reads from the front of a payload and never beyond its end.
 class Reader {
@@ -86,23 +123,25 @@ private:
 
 void Bitstream::encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
                        std::vector<std::byte> &Out) const {
-  Out.assign(encodedSize(Specs, Views), std::byte{});
-  size_t Offset = 0;
-  auto Append = [&](const void *From, size_t Count) {
-    if (Count)
-      std::memcpy(Out.data() + Offset, From, Count);
-    Offset += Count;
-  };
+  Encoded Parts;
+  gather(Specs, Views, Parts);
+  Out.clear();
+  for (const auto &Piece : Parts.Pieces)
+    Out.insert(Out.end(), Piece.begin(), Piece.end());
+}
+
+void Bitstream::gather(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, Encoded &Out) const {
+  Gatherer Into(Out, maxCopied(Specs));
   for (size_t I = 0; I < Specs.size(); ++I) {
-    Offset = alignUp(Offset);
+    Into.pad();
     for (size_t D = 0; D < Specs[I].Shape.size(); ++D)
       if (Specs[I].Shape[D].varies())
-        Append(&Views[I].Shape[D], sizeof(int64_t));
-    const int64_t Bytes = static_cast<int64_t>(Views[I].Bytes.size());
+        Into.length(Views[I].Shape[D]);
     if (Specs[I].Type == DType::String)
-      Append(&Bytes, sizeof Bytes);
-    Append(Views[I].Bytes.data(), Views[I].Bytes.size());
+      Into.length(static_cast<int64_t>(Views[I].Bytes.size()));
+    Into.bytes(Views[I].Bytes);
   }
+  Into.end();
 }
 
 Expected<void> Bitstream::decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,

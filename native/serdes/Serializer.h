@@ -22,6 +22,12 @@ struct Decoded {
   std::vector<std::vector<std::byte>> Storage; // [tensor]; kept from one decoding to the next, so that the memory is
 };
 
+/// Tensors as encoded, in pieces that lie one after the other on the wire. They are in Storage, or a tensor's own bytes.
+struct Encoded {
+  std::vector<std::span<const std::byte>> Pieces;
+  std::vector<std::byte> Storage; // kept from one encoding to the next, so that the memory is
+};
+
 /// Turns a list of tensors into bytes and back. Stateless, shared by threads.
 class Serializer {
 public:
@@ -33,6 +39,12 @@ public:
   /// Replaces Out by the encoded tensors. Views[i] must have the shape that Specs[i] allows.
   virtual void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
                       std::vector<std::byte> &Out) const = 0;
+
+  /// The same bytes, but a serializer that keeps tensors as they are need not copy them. Valid as long as both Views and Out are.
+  virtual void gather(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, Encoded &Out) const {
+    encode(Specs, Views, Out.Storage);
+    Out.Pieces.assign(1, Out.Storage);
+  }
 
   /// Fills Out, whose views are valid as long as both In, which must be aligned to 8 bytes, and Out are. Everything In says is
   /// checked against Specs; a difference is a ProtocolError.

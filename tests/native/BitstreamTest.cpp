@@ -66,6 +66,26 @@ TEST(Bitstream, EmptyVaryingTensorIsItsLengthAlone) {
   EXPECT_EQ(Out, bytes({0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST(Bitstream, LeavesLargeTensorsWhereTheyAre) {
+  const std::vector Three{tensor("before", DType::Int8, {fixed(3)}), tensor("large", DType::Int8, {atMost(5000)}),
+                          tensor("after", DType::Int16, {fixed(2)})};
+  const auto Large = std::vector(3001, std::byte{7});
+  const auto Before = bytes({1, 2, 3}), After = bytes({4, 0, 5, 0});
+  const std::vector<TensorView> Views{{{3}, Before}, {{3001}, Large}, {{2}, After}};
+  std::vector<std::byte> Whole, Joined;
+  Encoded Parts;
+  Bitstream().encode(Three, Views, Whole);
+  Bitstream().gather(Three, Views, Parts);
+  ASSERT_EQ(Parts.Pieces.size(), 3u);
+  EXPECT_EQ(Parts.Pieces[1].data(), Large.data());
+  for (const auto &Piece : Parts.Pieces)
+    Joined.insert(Joined.end(), Piece.begin(), Piece.end());
+  EXPECT_EQ(Joined, Whole);
+  Decoded Out;
+  ASSERT_TRUE(succeeds(Bitstream().decode(Three, Whole, Out)));
+  EXPECT_TRUE(std::ranges::equal(Out.Views[1].Bytes, Large) && std::ranges::equal(Out.Views[2].Bytes, After));
+}
+
 TEST(Bitstream, EveryTruncationIsRefused) {
   for (size_t Size = 0; Size < Golden.size(); ++Size)
     EXPECT_TRUE(failsWith(decode(std::span(Golden).first(Size)), ErrorKind::ProtocolError, "")) << Size;

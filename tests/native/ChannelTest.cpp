@@ -36,7 +36,9 @@ INSTANTIATE_TEST_SUITE_P(, LocalChannel, testing::Values(Kind{"Socket", sockets}
                          [](const auto &Info) { return Info.param.Name; });
 
 TEST_P(AnyChannel, HeadComesBeforeBody) {
-  ASSERT_TRUE(succeeds(Pair.Ours->send(bytes({1, 2}), bytes({3}), patience())));
+  const auto First = bytes({1, 2}), Last = bytes({3});
+  const ByteSpan Pieces[] = {{}, First, {}, Last};
+  ASSERT_TRUE(succeeds(Pair.Ours->send(Pieces, patience())));
   std::byte Got[8];
   ASSERT_EQ(Pair.Theirs->receive(Got, patience()).value(), 3u);
   EXPECT_EQ(std::vector(Got, Got + 3), bytes({1, 2, 3}));
@@ -131,7 +133,7 @@ TEST_P(LocalChannel, PeerThatIsKilledOrStoppedAfterAnyByteEndsASend) {
       Link Fresh = GetParam().connect();
       const MortalPeer Peer(Fresh, End, [&](Channel &There) { (void)receiveText(There, Size); });
       const auto Until = End.Signal == SIGSTOP ? after(0.3) : patience();
-      EXPECT_TRUE(failsWith(Fresh.Ours->send({}, std::as_bytes(std::span(Text)), Until), End.Seen, ""));
+      EXPECT_TRUE(failsWith(Fresh.Ours->send(std::as_bytes(std::span(Text)), Until), End.Seen, ""));
     }
 }
 
@@ -164,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(, CarryingChannel, testing::Values(Kind{"Socket", socke
 
 TEST_P(CarryingChannel, DescriptorsArriveWithTheBytesInOrder) {
   Ends First, Second;
-  ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({1}), patience(), First.Theirs.get())));
-  ASSERT_TRUE(succeeds(Pair.Ours->send({}, bytes({2}), patience(), Second.Theirs.get())));
+  ASSERT_TRUE(succeeds(Pair.Ours->send(bytes({1}), patience(), First.Theirs.get())));
+  ASSERT_TRUE(succeeds(Pair.Ours->send(bytes({2}), patience(), Second.Theirs.get())));
   ASSERT_TRUE(succeeds(receiveText(*Pair.Theirs, 2)));
   const auto Received = socketChannel(Pair.Theirs->takeAttached());
   EXPECT_TRUE(Pair.Theirs->takeAttached());
@@ -176,7 +178,7 @@ TEST_P(CarryingChannel, DescriptorsArriveWithTheBytesInOrder) {
 
 TEST(PipeChannel, RefusesToCarryDescriptors) {
   Link Pair = pipes();
-  EXPECT_TRUE(failsWith(Pair.Ours->send({}, bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "use a socket"));
+  EXPECT_TRUE(failsWith(Pair.Ours->send(bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "use a socket"));
 }
 
 TEST(PipeChannel, PeerThatClosesItsReadingHalfAloneIsGoneAfterWhatItSaid) {

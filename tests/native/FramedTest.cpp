@@ -17,7 +17,7 @@ protected:
   Framed Ours{Pair.ours()};
   std::unique_ptr<Channel> Theirs = Pair.theirs();
 
-  void theySend(const std::vector<std::byte> &Bytes) { ASSERT_TRUE(succeeds(Theirs->send(Bytes, {}, patience()))); }
+  void theySend(const std::vector<std::byte> &Bytes) { ASSERT_TRUE(succeeds(Theirs->send(Bytes, patience()))); }
 };
 
 TEST_F(FramedTest, SendsTheDocumentedBytes) {
@@ -64,7 +64,7 @@ TEST_F(FramedTest, TruncatedFrameIsThePeersEnd) {
   for (const auto &Start : {InHeader, InPayload}) {
     Ends Fresh;
     Framed Reader(Fresh.ours());
-    ASSERT_TRUE(succeeds(Fresh.theirs()->send(Start, {}, patience())));
+    ASSERT_TRUE(succeeds(Fresh.theirs()->send(Start, patience())));
     EXPECT_TRUE(failsWith(Reader.receive(patience()), ErrorKind::PeerGone, "closed its channel or died"));
     EXPECT_FALSE(Reader.isOpen());
   }

@@ -144,13 +144,13 @@ TEST(GrpcChannel, FrameOfTheGreatestLengthArrivesWhole) {
 TEST(GrpcChannel, FrameThatIsTooLongIsRefused) {
   Link Pair = grpc();
   const auto Header = encode({.Kind = FrameKind::Begin, .Length = FrameHeader::MaxLength + 1});
-  ASSERT_TRUE(succeeds(Pair.Ours->send(Header, {}, patience())));
+  ASSERT_TRUE(succeeds(Pair.Ours->send(Header, patience())));
   EXPECT_TRUE(failsWith(Framed(std::move(Pair.Theirs)).receive(patience()), ErrorKind::ProtocolError, "at most 67108864"));
 }
 
 TEST(GrpcChannel, DescriptorThatAServerSendsIsRefused) {
   Link Pair = grpc();
-  EXPECT_TRUE(failsWith(Pair.Theirs->send({}, bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "carries no descriptors"));
+  EXPECT_TRUE(failsWith(Pair.Theirs->send(bytes({1}), patience(), 0), ErrorKind::InvalidArgument, "carries no descriptors"));
 }
 
 TEST(GrpcChannel, DescriptorsThroughAPumpAndOfADescriptorReachTheFarEnd) {
@@ -161,7 +161,7 @@ TEST(GrpcChannel, DescriptorsThroughAPumpAndOfADescriptorReachTheFarEnd) {
   auto Ours = Near.ours(), Theirs = Behind.theirs();
   for (int Depth = 0; Depth < 3; ++Depth) {
     Ends Fresh;
-    ASSERT_TRUE(succeeds(Ours->send({}, bytes({1, 2, 3}), patience(), Fresh.Theirs.get())));
+    ASSERT_TRUE(succeeds(Ours->send(bytes({1, 2, 3}), patience(), Fresh.Theirs.get())));
     Fresh.Theirs.reset();
     ASSERT_TRUE(succeeds(receiveText(*Theirs, 3)));
     Theirs = socketChannel(Theirs->takeAttached());

@@ -70,13 +70,13 @@ inline Expected<std::string> receiveText(Channel &From, size_t Size) {
 inline Expected<void> sendTooMuch(Channel &To, Deadline Until) {
   const std::string Text(3 << 20, 'x');
   for (int Time = 0; Time < 10; ++Time)
-    if (auto Sent = To.send({}, std::as_bytes(std::span(Text)), Until); !Sent)
+    if (auto Sent = To.send(std::as_bytes(std::span(Text)), Until); !Sent)
       return Sent;
   return {};
 }
 
 inline Expected<void> sendText(Channel &To, std::string_view Text) {
-  return To.send({}, std::as_bytes(std::span(Text)), patience());
+  return To.send(std::as_bytes(std::span(Text)), patience());
 }
 
 } // namespace mlcb::test

@@ -92,7 +92,7 @@ TEST(ShmChannel, PeerThatClosesInTheMiddleOfAFrameIsGone) {
     Link Pair = shm();
     const auto Header = encode({.Kind = FrameKind::Begin, .Length = 5});
     const std::span Whole(Header);
-    ASSERT_TRUE(succeeds(Pair.Theirs->send(Whole.first(std::min(Size, Whole.size())), {}, patience())));
+    ASSERT_TRUE(succeeds(Pair.Theirs->send(Whole.first(std::min(Size, Whole.size())), patience())));
     Pair.Theirs.reset();
     EXPECT_TRUE(failsWith(Framed(std::move(Pair.Ours)).receive(patience()), ErrorKind::PeerGone, ""));
   }
@@ -119,7 +119,7 @@ TEST(ShmChannel, CountThatCannotBeIsAnErrorForASend) {
   for (uint64_t Read : {uint64_t(1), uint64_t(1) << 63, UINT64_MAX - Ring::Capacity}) {
     Spoilt It;
     It.Memory->ToCompiler.Read = Read;
-    EXPECT_TRUE(failsWith(It.Ours->send({}, bytes({1}), patience()), ErrorKind::ProtocolError, "spoilt the shared memory"));
+    EXPECT_TRUE(failsWith(It.Ours->send(bytes({1}), patience()), ErrorKind::ProtocolError, "spoilt the shared memory"));
   }
 }
 
@@ -127,7 +127,7 @@ TEST(ShmChannel, PeerThatOverwritesOurOwnCountsGainsNothing) {
   Spoilt It;
   It.Memory->ToCompiler.Written = 12345;
   It.Memory->ToLearner.Read = 12345;
-  ASSERT_TRUE(succeeds(It.Ours->send({}, bytes({1}), patience())));
+  ASSERT_TRUE(succeeds(It.Ours->send(bytes({1}), patience())));
   EXPECT_EQ(It.Memory->ToCompiler.Written, 1u);
   It.Memory->ToLearner.Written = 2;
   EXPECT_EQ(It.Ours->receive(It.Into, patience()).value(), 2u);
@@ -146,7 +146,7 @@ TEST(ShmChannel, PeerThatNeverTakesItsWakeUpsIsNotWaitedFor) {
   for (size_t Time = 0; Time < 100000; ++Time) {
     It.Memory->ToCompiler.ReaderSleeps = 1;
     It.Memory->ToCompiler.Read = Time;
-    ASSERT_TRUE(succeeds(It.Ours->send({}, bytes({1}), patience())));
+    ASSERT_TRUE(succeeds(It.Ours->send(bytes({1}), patience())));
   }
 }
 
@@ -170,7 +170,7 @@ protected:
     EXPECT_EQ(::listen(Socket.get(), 1), 0);
     auto Compiler = compilerConnects();
     const auto Peer = socketChannel(FileDescriptor(::accept4(Socket.get(), nullptr, nullptr, SOCK_CLOEXEC)));
-    EXPECT_TRUE(succeeds(Peer->send({}, bytes({0}), patience(), Memory)));
+    EXPECT_TRUE(succeeds(Peer->send(bytes({0}), patience(), Memory)));
     return Compiler.get();
   }
 };

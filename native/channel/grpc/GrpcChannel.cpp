@@ -33,16 +33,16 @@ private:
   Expected<bool> writable(Deadline Until) override { return Line->waitToPut(Until, Interrupted); }
   Expected<size_t> tryReceive(std::span<std::byte> Into) override { return Line->take(Into); }
 
-  Expected<size_t> trySend(std::span<const std::byte> Head, std::span<const std::byte> Body, int Attach) override {
+  Expected<size_t> trySend(std::span<const ByteSpan> Pieces, int Attach) override {
     if (Attach < 0)
-      return Line->put(Head, Body, {});
+      return Line->put(Pieces, {});
     if (Lent.empty()) {
       auto Name = Owner->lend(FileDescriptor(::fcntl(Attach, F_DUPFD_CLOEXEC, 0)));
       if (!Name)
         return Unexpected(Name.error());
       Lent = std::move(*Name);
     }
-    auto Sent = Line->put(Head, Body, Lent);
+    auto Sent = Line->put(Pieces, Lent);
     if (Sent && *Sent > 0)
       Lent.clear();
     return Sent;

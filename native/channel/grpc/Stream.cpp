@@ -13,7 +13,17 @@ constexpr size_t MaxMessage = size_t(1) << 20; // of ours: while one is sent the
 constexpr size_t ReadAhead = size_t(1) << 20;  // so that last words arrive although nobody listens yet
 constexpr size_t MaxNames = 16;                // not yet taken; more is a flood
 
-grpc::Slice copyOf(std::span<const std::byte> Bytes) { return grpc::Slice(Bytes.data(), Bytes.size()); }
+std::vector<grpc::Slice> copyOf(std::span<const ByteSpan> Pieces) {
+  std::vector<grpc::Slice> Slices;
+  size_t Left = MaxMessage;
+  for (ByteSpan Piece : Pieces) {
+    Piece = Piece.first(std::min(Piece.size(), Left));
+    if (!Piece.empty())
+      Slices.emplace_back(Piece.data(), Piece.size());
+    Left -= Piece.size();
+  }
+  return Slices;
+}
 
 } // namespace
 
@@ -45,7 +55,7 @@ size_t Stream::copyOut(std::span<std::byte> Into) {
   return Copied;
 }
 
-Expected<size_t> Stream::put(std::span<const std::byte> Head, std::span<const std::byte> Body, const std::string &Name) {
+Expected<size_t> Stream::put(std::span<const ByteSpan> Pieces, const std::string &Name) {
   {
     const std::lock_guard Held(Lock);
     if (Over || Broken)
@@ -53,9 +63,7 @@ Expected<size_t> Stream::put(std::span<const std::byte> Head, std::span<const st
     if (!Outgoing.empty())
       return 0;
   }
-  Head = Head.first(std::min(Head.size(), MaxMessage));
-  Body = Body.first(std::min(Body.size(), MaxMessage - Head.size()));
-  const grpc::Slice Parts[] = {copyOf(Head), copyOf(Body)};
+  const std::vector<grpc::Slice> Parts = copyOf(Pieces);
   std::unique_lock Held(Lock);
   if (Over || Broken)
     return peerGone();
@@ -64,10 +72,10 @@ Expected<size_t> Stream::put(std::span<const std::byte> Head, std::span<const st
     Outgoing.emplace_back(&Written, 0); // a buffer without slices is none to gRPC: an empty one is not
     Outgoing.emplace_back(&Written, 1);
   }
-  Outgoing.emplace_back(Parts, 2);
+  const size_t Size = Outgoing.emplace_back(Parts.data(), Parts.size()).Length();
   Held.unlock();
   startWrite(&Outgoing.front());
-  return Head.size() + Body.size();
+  return Size;
 }
 
 std::optional<std::string> Stream::takeName() {

@@ -26,7 +26,7 @@ public:
   Expected<size_t> take(std::span<std::byte> Into);
 
   /// Copies bytes, to be sent after the name unless it is empty; 0 where others are under way.
-  Expected<size_t> put(std::span<const std::byte> Head, std::span<const std::byte> Body, const std::string &Name);
+  Expected<size_t> put(std::span<const ByteSpan> Pieces, const std::string &Name);
 
   std::optional<std::string> takeName();
 

@@ -15,7 +15,7 @@ int main(int, char **Words) {
     return 1;
   }
   const std::vector<std::byte> Sent(std::stoul(Words[2]));
-  bool Good = (*Link)->send(Sent, {}, Until).has_value();
+  bool Good = (*Link)->send(Sent, Until).has_value();
   std::vector<std::byte> Into(size_t(1) << 16);
   for (size_t Left = std::stoul(Words[3]); Good && Left > 0;) {
     const auto Got = (*Link)->receive(std::span(Into).first(std::min(Left, Into.size())), Until);
