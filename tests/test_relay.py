@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,18 @@ class Served:
         return [os.pidfd_open(pid) for pid in pids]
 
 
-@pytest.fixture
-def served() -> Iterator[Served]:
+@contextmanager
+def serving() -> Iterator[Served]:
     with subprocess.Popen([*SERVE, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
         yield Served(process)
         process.terminate()
         assert process.wait(SECONDS) == 0
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with serving() as served:
+        yield served
 
 
 def make(program: Path, session: Session) -> PosetRLEnv:

@@ -16,7 +16,7 @@ import numpy as np
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
-from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession
+from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession, open_session
 from mlcb_gym.spec import TaskSpec, bind, table
 
 Observation = dict[str, np.ndarray]
@@ -57,7 +57,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         target: the machine that code is generated for.
         limits: what one episode may use.
         verify: run LLVM's IR verifier after every action.
-        session: the compiler to use; by default an own worker, ended by ``close``.
+        session: the compiler to use, or its URI (see ``open_session``); by default an own worker. One that is not given is ended by ``close``.
         render_mode: ``"ansi"`` or None.
 
     Raises:
@@ -87,7 +87,7 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         target: Target = Target(),
         limits: Limits = Limits(),
         verify: bool = False,
-        session: Session | None = None,
+        session: Session | str | None = None,
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = render_mode
@@ -105,8 +105,8 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         )
         self._episode: Episode | None = None
         self._refused: str | None = None
-        self._owns_session = session is None
-        self.session: Session = self._new_session() if session is None else session
+        self._owns_session = session is None or isinstance(session, str)
+        self.session: Session = self._session_of(session)
         try:
             self.task_spec: TaskSpec = self.session.configure(self.task, parameters)
             self._agent = self.task_spec.agents[0]
@@ -135,6 +135,11 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
     def measured_at_start(self, final: Metrics) -> Metrics:
         """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
         earned together is ``reward(measured_at_start(final), final)``."""
+
+    def _session_of(self, given: Session | str | None) -> Session:
+        if given is None:
+            return self._new_session()
+        return open_session(given) if isinstance(given, str) else given
 
     def _new_session(self) -> Session:
         """The compiler of an environment that is given none."""

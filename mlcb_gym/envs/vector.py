@@ -18,7 +18,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     Args:
         make: the class of the sub-environments.
         num_envs: how many.
-        session: the compiler; by default the one that a sub-environment starts, ended by ``close``.
+        session: the compiler, or its URI; by default the one that a sub-environment starts. One that is not given is ended by ``close``.
         autoreset_mode: NEXT_STEP (the step after an end returns the first observation of the next episode) or DISABLED.
         kwargs: given to every sub-environment.
     """
@@ -28,7 +28,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         make: Callable[..., CompilerEnv],
         *,
         num_envs: int = 1,
-        session: Session | None = None,
+        session: Session | str | None = None,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         **kwargs: Any,
     ) -> None:

@@ -18,17 +18,21 @@ from mlcb_gym.spec import TaskSpec, bind
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
 
+CHANNELS = {"pipe": _native.Host.fifo, "shm": _native.Host.shm}
+"""How `opt` is reached: the learner's end of each, at a path."""
+
 
 class ToolSession:
-    """An `opt` for each episode, over a pair of FIFOs in a temporary folder that goes with it.
+    """An `opt` for each episode, over FIFOs or shared memory in a temporary folder that goes with it.
 
     Args:
         keep: where the bitcode of an episode goes when it ends well; the last episode's is there.
+        channel: one of ``CHANNELS``.
         serializer: how tensors are written: bitstream, json or protobuf.
     """
 
-    def __init__(self, *, keep: Path | None = None, serializer: str = "bitstream") -> None:
-        self._keep, self._serializer = keep, serializer
+    def __init__(self, *, keep: Path | None = None, channel: str = "pipe", serializer: str = "bitstream") -> None:
+        self._keep, self._channel, self._serializer = keep, channel, serializer
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         """Binds the task; whether the compiler takes every parameter, an episode's beginning says."""
@@ -42,7 +46,7 @@ class ToolSession:
         """
         if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits, verify=request.verify):
             raise TaskError("a stock opt takes neither barred actions nor a target: use the worker")
-        return ToolEpisode(spec, request, self._keep, self._serializer)
+        return ToolEpisode(spec, request, self._keep, self._channel, self._serializer)
 
     def close(self) -> None:
         """Nothing is left: every `opt` ends with its episode."""
@@ -51,17 +55,17 @@ class ToolSession:
 class ToolEpisode(Episode):
     """One run of `opt`."""
 
-    def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None, serializer: str) -> None:
+    def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None, channel: str, serializer: str) -> None:
         self._keep = keep
 
         def arguments(base: Path, output: Path) -> list[str | Path]:
-            plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner=pipe:{base}?serdes={serializer}"]
+            plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner={channel}:{base}?serdes={serializer}"]
             return [*plugin, request.program, "-o", output]
 
         with translated(), ExitStack() as started:
             self._tool = ToolProcess("opt", arguments, request.limits)
             started.callback(self._tool.close)
-            host = _native.Host.fifo(str(self._tool.base))
+            host = CHANNELS[channel](str(self._tool.base))
             started.callback(host.close)
             super().__init__(host, spec, request, serializer)
             try:

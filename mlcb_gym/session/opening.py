@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A session from a text, for who has nothing but words: a command line, a file."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from mlcb_gym.errors import TaskError
+from mlcb_gym.session.remote import RemoteSession
+from mlcb_gym.session.session import Session
+from mlcb_gym.session.tool import CHANNELS, ToolSession
+from mlcb_gym.session.worker import WorkerSession
+
+
+def open_session(uri: str) -> Session:
+    """Opens a session, which is the caller's to close.
+
+    Args:
+        uri: ``worker:`` (a fork server), ``pipe:`` or ``shm:`` (a stock `opt` for each episode, reached over that), or ``grpc://HOST:PORT``
+            (a worker behind `mlcb serve`), each with ``?serdes=json`` or ``protobuf``, and gRPC with its other options.
+
+    Raises:
+        TaskError: the URI is of another form.
+    """
+    split = urlsplit(uri)
+    serializer = parse_qs(split.query).get("serdes", ["bitstream"])[-1]
+    if split.scheme == "grpc":
+        return RemoteSession(uri, serializer=serializer)
+    if split.scheme in CHANNELS and not split.path:
+        return ToolSession(channel=split.scheme, serializer=serializer)
+    if split.scheme == "worker" and not split.path:
+        return WorkerSession(serializer=serializer)
+    raise TaskError(f"session={uri!r}: expected worker:, pipe:, shm: or grpc://HOST:PORT")

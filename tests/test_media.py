@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""However the compiler is reached, the same seed is the same training: the same decisions on the same observations, to the last bit."""
+
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+import torch
+from rich.console import Console
+
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.export.checkpoint import load_network
+from mlcb_gym.session import open_session
+from mlcb_gym.training.checkpoints import read_run
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.train import Budget, train
+from tests.conftest import ACTIONS
+from tests.test_relay import Served, serving
+from tests.test_worker import ends
+
+PROGRAMS = ["embedded/train/fft", "embedded/train/sorts"]
+MEDIA = ["pipe:", "pipe:?serdes=json", "shm:", "shm:?serdes=protobuf", "grpc", "grpc?serdes=json"]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def beside_us(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
+    yield learnt(tmp_path_factory.mktemp("worker"), "worker:")
+    ray.shutdown()
+
+
+def learnt(output: Path, session: str) -> tuple[Any, Any]:
+    """The curve of a short training, and the weights that it ends with."""
+    arguments = {"programs": PROGRAMS, "actions": ACTIONS, "max_steps": 4, "session": session}
+    changes = {"steps_per_iteration": 32, "num_envs": 2, "statistics_episodes": 2, "seed": 7}
+    train(
+        Environment("PosetRL-v0", arguments),
+        recipe=recipe("ppo", changes),
+        validation=PROGRAMS[:1],
+        output=output,
+        budget=Budget(iterations=2, validate_every=1),
+        console=Console(file=io.StringIO()),
+    )
+    last = output / "last"
+    curve = [{**point, "seconds": 0} for point in read_run(last)["progress"]["curve"]]
+    return curve, load_network(last).state_dict()
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+def test_same_seed_trains_to_the_same_weights(medium: str, beside_us: tuple[Any, Any], served: Served, tmp_path: Path) -> None:
+    curve, weights = learnt(tmp_path / "run", medium.replace("grpc", served.uri))
+    assert curve == beside_us[0]
+    assert weights.keys() == beside_us[1].keys()
+    assert all(torch.equal(value, weights[name]) for name, value in beside_us[1].items())
+
+
+def test_environment_ends_the_session_that_it_opened(program: Path, served: Served) -> None:
+    with closing(PosetRLEnv(programs=program, actions=ACTIONS, session=served.uri)) as env:
+        env.reset(seed=1)
+        watched = served.workers()
+        assert watched
+    assert ends(watched)
+
+
+@pytest.mark.parametrize("uri", ["", "tcp://localhost", "pipe:/tmp/x", "worker:1"])
+def test_uri_that_is_none_is_named(uri: str) -> None:
+    with pytest.raises(TaskError, match=r"session='.*': expected worker:, pipe:, shm: or grpc://HOST:PORT"):
+        open_session(uri)
