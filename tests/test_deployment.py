@@ -19,7 +19,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.objects import object_size
 from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.session import WorkerSession
+from mlcb_gym.session import Session, WorkerSession
 from mlcb_gym.training.policy import random_observations
 
 ACTIONS = [
@@ -46,7 +46,7 @@ def opt(program: Program, output: Path, *options: str) -> subprocess.CompletedPr
     return run(OPT, "-load-pass-plugin", toolchain.plugin(), "-passes=posetrl", *options, program.bitcode, "-o", output)
 
 
-def make_env(session: WorkerSession, **arguments: object) -> PosetRLEnv:
+def make_env(session: Session | str, **arguments: object) -> PosetRLEnv:
     return PosetRLEnv(session=session, **{"programs": PROGRAMS, "actions": ACTIONS, "max_steps": 5} | arguments)  # type: ignore[arg-type]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""However the compiler is reached, the same seed is the same training: the same decisions on the same observations, to the last bit."""
+"""However a policy is asked, it decides alike; and so the same seed is the same training, to the last bit."""
 
 import io
 from collections.abc import Iterator
@@ -12,18 +12,23 @@ import ray
 import torch
 from rich.console import Console
 
+from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.session import open_session
+from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.session import Session, ToolSession, WorkerSession, open_session
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from tests.conftest import ACTIONS
+from tests.test_deployment import make_env, make_policy, opt
 from tests.test_relay import Served, serving
 from tests.test_worker import ends
 
+PROGRAM = "embedded/test/scheduler"
 PROGRAMS = ["embedded/train/fft", "embedded/train/sorts"]
 MEDIA = ["pipe:", "pipe:?serdes=json", "shm:", "shm:?serdes=protobuf", "grpc", "grpc?serdes=json"]
 
@@ -55,6 +60,43 @@ def learnt(output: Path, session: str) -> tuple[Any, Any]:
     last = output / "last"
     curve = [{**point, "seconds": 0} for point in read_run(last)["progress"]["curve"]]
     return curve, load_network(last).state_dict()
+
+
+@pytest.fixture(scope="module")
+def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_policy(make_env(worker), tmp_path_factory.mktemp("media") / "policy", seed=3)
+
+
+def decided(policy: Path, session: Session | str) -> list[tuple[int, float]]:
+    """The policy's decisions on one program, and the size after each."""
+    choose = OnnxPolicy(policy).choose
+    decisions: list[tuple[int, float]] = []
+    with closing(make_env(session, programs=PROGRAM)) as env:
+        observation, _ = env.reset()
+        ended = False
+        while not ended:
+            action = choose(observation)
+            observation, _, ended, _, info = env.step(action)
+            decisions.append((action, info["size"]))
+    return decisions
+
+
+@pytest.mark.parametrize("serializer", ["bitstream", "json", "protobuf"])
+@pytest.mark.parametrize("medium", ["worker:", "pipe:", "shm:", "grpc"])
+def test_every_medium_and_serializer_bring_the_same_decisions(
+    medium: str, serializer: str, policy: Path, served: Served, worker: WorkerSession
+) -> None:
+    decisions = decided(policy, f"{medium.replace('grpc', served.uri)}?serdes={serializer}")
+    assert decisions == decided(policy, worker)
+    assert len(decisions) > 1
+
+
+@pytest.mark.parametrize("runner", ["onnx", "aot"])
+def test_policy_in_process_makes_the_module_that_it_makes_from_python(runner: str, policy: Path, tmp_path: Path) -> None:
+    decided(policy, ToolSession(keep=tmp_path / "asked.bc"))
+    place = compile_policy(policy, tmp_path / "policy.so") if runner == "aot" else policy
+    assert opt(resolve(PROGRAM)[0], tmp_path / "own.bc", f"-mlcb-runner={runner}:{place}").returncode == 0
+    assert (tmp_path / "own.bc").read_bytes() == (tmp_path / "asked.bc").read_bytes()
 
 
 @pytest.mark.parametrize("medium", MEDIA)
