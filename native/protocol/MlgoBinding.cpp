@@ -20,13 +20,21 @@ bool fits(const TensorSpec &Sent, const TensorSpec &Declared) {
   return Typed && !Declared.varies() && withoutOnes(Sent) == withoutOnes(Declared);
 }
 
+/// Where LLVM sends a declared tensor: by its name, or, of a mask whose name it does not know, as the "mask" that its own advisors have.
+template <class Range> auto find(Range &Features, const TensorSpec &Declared) {
+  const auto Named = std::ranges::find(Features, Declared.Name, &TensorSpec::Name);
+  if (Named != Features.end() || Declared.Role != TensorRole::Mask)
+    return Named;
+  return std::ranges::find(Features, "mask", &TensorSpec::Name);
+}
+
 /// The task as its compiler would declare it: as we do where that comes to the same.
 BoundSpec asSent(const MlgoHeader &Header, const BoundSpec &Spec) {
   BoundSpec Sent = Spec;
   auto &Inputs = Sent.Task.Agents[0].Inputs;
   std::vector<TensorSpec> Others = Header.Features;
   std::erase_if(Inputs, [&](TensorSpec &Declared) {
-    const auto Found = std::ranges::find(Others, Declared.Name, &TensorSpec::Name);
+    const auto Found = find(Others, Declared);
     if (Found == Others.end())
       return Declared.Role != TensorRole::Mask && Declared.maxElements() != 0;
     if (!fits(*Found, Declared))
@@ -77,7 +85,7 @@ Expected<MlgoBinding> MlgoBinding::of(const MlgoHeader &Header, const BoundSpec 
     return Unexpected(Done.error());
   MlgoBinding Result;
   for (const TensorSpec &Declared : Spec.Task.Agents[0].Inputs) {
-    const auto Found = std::ranges::find(Header.Features, Declared.Name, &TensorSpec::Name);
+    const auto Found = find(Header.Features, Declared);
     Result.Views.push_back({Declared.maxShape(), {}});
     if (Declared.Role == TensorRole::Mask) {
       Result.MaskAt = Result.Sources.size();

@@ -28,11 +28,13 @@ static void addLibraryInfo(legacy::PassManagerBase &Pipeline, const TargetMachin
 }
 
 Expected<AsmPrinter *> addCodeGenPasses(legacy::PassManagerBase &Pipeline, TargetMachine &TM, std::unique_ptr<Pass> BeforePrinter,
-                                        MakeStreamer Streamer) {
+                                        MakeStreamer Streamer, std::unique_ptr<Pass> AfterAllocation) {
   auto *Info = new MachineModuleInfoWrapperPass(&TM);
   addLibraryInfo(Pipeline, TM);
   TargetPassConfig *Config = TM.createPassConfig(Pipeline);
   Config->setDisableVerify(true);
+  if (AfterAllocation)
+    Config->insertPass(&VirtRegRewriterID, AfterAllocation.release());
   Pipeline.add(Config);
   Pipeline.add(Info);
   if (Config->addISelPasses())

@@ -55,8 +55,9 @@ private:
 
 char CodeGenerator::FunctionTap::ID = 0;
 
-CodeGenerator::CodeGenerator(TargetMachine &TM)
-    : TM(TM), Out(std::make_unique<LayoutStream>()), Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
+CodeGenerator::CodeGenerator(TargetMachine &TM, AllocationListener OnAllocation)
+    : TM(TM), OnAllocation(std::move(OnAllocation)), Out(std::make_unique<LayoutStream>()),
+      Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
 CodeGenerator::~CodeGenerator() = default;
 
 Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
@@ -68,7 +69,8 @@ Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
   };
   auto NewTap = std::make_unique<FunctionTap>();
   Tap = NewTap.get();
-  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer).takeError();
+  std::unique_ptr<Pass> CostTap = OnAllocation ? createAllocationTap(OnAllocation) : nullptr;
+  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer, std::move(CostTap)).takeError();
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {

@@ -2,6 +2,7 @@
 // From a module to the layout of its object file, without writing the file.
 #pragma once
 
+#include "llvm/measure/AllocationCost.h"
 #include "llvm/measure/CodeGenPasses.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -21,7 +22,8 @@ namespace mlcb::measure {
 /// The target's code generation pipeline, built once and run for many modules.
 class CodeGenerator {
 public:
-  explicit CodeGenerator(llvm::TargetMachine &TM);
+  /// OnAllocation, if any, is told what the registers of each function cost, once they are allocated.
+  explicit CodeGenerator(llvm::TargetMachine &TM, AllocationListener OnAllocation = nullptr);
   ~CodeGenerator();
 
   /// Builds the pipeline, as the first run() does too. A target that cannot write objects is an error; run() ends the process then.
@@ -42,6 +44,7 @@ private:
   llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
   llvm::TargetMachine &TM;
+  AllocationListener OnAllocation;
   std::unique_ptr<LayoutStream> Out; // outlives the pipeline, whose last pass writes to it
   CodeGenPipeline Pipeline;
   FunctionTap *Tap = nullptr; // owned by the pipeline

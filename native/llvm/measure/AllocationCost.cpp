@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/measure/AllocationCost.h"
+
+#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+using namespace llvm;
+
+namespace mlcb::measure {
+
+namespace {
+
+// The defaults of LLVM's options -regalloc-*-weight.
+constexpr double CopyWeight = 0.2, LoadWeight = 4, StoreWeight = 1, CheapRematWeight = 0.2, ExpensiveRematWeight = 1;
+
+double costOf(const MachineInstr &MI, const TargetInstrInfo &Target) {
+  if (MI.isDebugInstr() || MI.isKill() || MI.isInlineAsm())
+    return 0;
+  if (MI.isCopy())
+    return CopyWeight;
+  if (Target.isTriviallyReMaterializable(MI))
+    return MI.getDesc().isAsCheapAsAMove() ? CheapRematWeight : ExpensiveRematWeight;
+  return MI.mayLoad() * LoadWeight + MI.mayStore() * StoreWeight;
+}
+
+class AllocationTap final : public MachineFunctionPass {
+public:
+  explicit AllocationTap(AllocationListener OnFunction) : MachineFunctionPass(ID), OnFunction(std::move(OnFunction)) {}
+
+private:
+  static char ID;
+  StringRef getPassName() const override { return "allocation tap"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.setPreservesAll();
+    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    OnFunction(MF, allocationCost(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()));
+    return false;
+  }
+
+  AllocationListener OnFunction;
+};
+
+char AllocationTap::ID = 0;
+
+} // namespace
+
+double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo &Frequencies) {
+  const TargetInstrInfo &Target = *MF.getSubtarget().getInstrInfo();
+  double Total = 0;
+  for (const MachineBasicBlock &MBB : MF) {
+    double OneRun = 0;
+    for (const MachineInstr &MI : MBB)
+      OneRun += costOf(MI, Target);
+    Total += OneRun * Frequencies.getBlockFreqRelativeToEntryBlock(&MBB);
+  }
+  return Total;
+}
+
+std::unique_ptr<Pass> createAllocationTap(AllocationListener OnFunction) {
+  return std::make_unique<AllocationTap>(std::move(OnFunction));
+}
+
+} // namespace mlcb::measure

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a register allocation costs at run time.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace llvm {
+class MachineBlockFrequencyInfo;
+class MachineFunction;
+class Pass;
+} // namespace llvm
+
+namespace mlcb::measure {
+
+/// The score of llvm/lib/CodeGen/RegAllocScore.cpp, which MLGO's rewards are made of: copies, loads, stores and rematerialisations, each
+/// with its weight, times how often its block runs for each entry of the function.
+double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &Frequencies);
+
+using AllocationListener = std::function<void(const llvm::MachineFunction &, double Cost)>;
+
+/// A pass for right after virtual registers were rewritten: tells what each function costs. A target that allocates in several rounds
+/// has it told after each.
+std::unique_ptr<llvm::Pass> createAllocationTap(AllocationListener OnFunction);
+
+} // namespace mlcb::measure

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Policies for the register allocator of clang and llc.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+
+namespace llvm {
+class Module;
+}
+
+namespace mlcb {
+
+class AllocationQuestions;
+
+/// Whoever the command line names for a task, at work on a module until the last of the questions' owners goes; null where it names
+/// nobody. What goes wrong ends the compilation.
+std::shared_ptr<AllocationQuestions> allocationOfCommandLine(llvm::StringRef Task, llvm::Module &M);
+
+} // namespace mlcb

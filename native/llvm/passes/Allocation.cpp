@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/Allocation.h"
+
+#include "llvm/measure/HashStream.h"
+#include "llvm/measure/ObjectLayout.h"
+#include "llvm/measure/UseOrder.h"
+#include "llvm/passes/Activity.h"
+#include "llvm/passes/Metrics.h"
+#include "spec/Tasks.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCObjectStreamer.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+using eviction::Metric;
+static_assert(static_cast<size_t>(Metric::llvm_seconds) == static_cast<size_t>(priority::Metric::llvm_seconds),
+              "both tasks include the same metrics");
+
+static constexpr size_t BlocksBytes = 16u << 20;
+
+static Unexpected invalid(llvm::Error Why) { return fail(ErrorKind::InvalidArgument, toString(std::move(Why))); }
+
+Expected<std::unique_ptr<TaskPass>> Allocation::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<AllocationParameters> Parameters = AllocationParameters::read(Spec);
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  auto Blocks = measure::SharedCache::create(BlocksBytes);
+  if (!Blocks)
+    return invalid(Blocks.takeError());
+  auto Made = std::make_unique<Allocation>(std::string(Spec.Task.Name), std::move(*Parameters), Target.targetMachine(), std::move(*Blocks));
+  if (Expected<ModulePassManager> Passes = Made->Before.parse({{}, Made->Parameters.Pipeline}); !Passes && !Made->Parameters.Pipeline.empty())
+    return fail(ErrorKind::InvalidArgument, Made->Task + "/pipeline: " + Passes.error().Message);
+  if (llvm::Error E = Made->Generator.prepare())
+    return invalid(std::move(E));
+  return Made;
+}
+
+Allocation::Allocation(std::string Task, AllocationParameters Given, TargetMachine &Machine, measure::SharedCache Blocks)
+    : Task(std::move(Task)), Parameters(std::move(Given)), Machine(Machine), Before(Machine), Blocks(std::move(Blocks)),
+      Generator(Machine, [this](const MachineFunction &MF, double Cost) { noteCost(MF, Cost); }) {}
+
+Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  WorkClock Work;
+  optimize(M);
+  {
+    const Uncounted Measuring(Work);
+    if (auto Told = tellBaseline(M, Policy, Request); !Told)
+      return Unexpected(Told.error());
+  }
+  auto Before = [&] {
+    Policy.metric<double>(Metric::cost) = cost();
+    endTurn<Metric>(Policy, Work);
+  };
+  auto Questions = std::make_shared<AllocationQuestions>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
+  const AllocationScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Questions : nullptr; });
+  Verify = Request.Verify;
+  const AllocationOutcome Made = generate(M);
+  Work.pause();
+  if (Questions->failure())
+    return Unexpected(*Questions->failure());
+  if (Broken)
+    return Unexpected(*Broken);
+  Policy.metric<double>(Metric::cost) = Made.Cost;
+  Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
+  Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
+  if (Policy.wants(Metric::throughput)) {
+    Questions->replay();
+    Expected<double> Cycles = throughput(M);
+    if (!Cycles)
+      return Unexpected(Cycles.error());
+    Policy.metric<double>(Metric::throughput) = *Cycles;
+  }
+  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
+  EndReason Why = Questions->asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
+  return Policy.end(Why).map([Why] { return Why; });
+}
+
+/// As it is when code generation begins.
+void Allocation::optimize(Module &M) {
+  if (!Parameters.KeepsOptSize)
+    for (Function &F : M) {
+      F.removeFnAttr(Attribute::MinSize);
+      F.removeFnAttr(Attribute::OptimizeForSize);
+    }
+  if (!Parameters.Pipeline.empty()) {
+    Activity Now(Parameters.Pipeline);
+    Before.run(Parameters.Pipeline, M);
+  }
+}
+
+/// What LLVM's own advisor makes of the module, where it is asked for.
+Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  const bool Dense = !Policy.measuresEndAlone() && Policy.wants(Metric::cost); // needs what each function costs
+  if (!Dense && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
+      !Policy.wants(Metric::throughput_default))
+    return {};
+  Activity Now("the measurement of the baselines");
+  const bool Cycles = Policy.wants(Metric::throughput_default);
+  const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
+  std::optional<AllocationOutcome> Own;
+  if (Request.Cache && !Request.Program.empty() && !Dense)
+    Own = Request.Cache->find<AllocationOutcome>(Known);
+  if (!Own) {
+    Own = generate(M);
+    if (Cycles) {
+      Expected<double> Measured = throughput(M);
+      if (!Measured)
+        return Unexpected(Measured.error());
+      Own->Throughput = *Measured;
+    }
+    if (Request.Cache && !Request.Program.empty())
+      Request.Cache->insert(Known, *Own);
+  }
+  Policy.metric<double>(Metric::cost_default) = Own->Cost;
+  Policy.metric<int64_t>(Metric::size_default) = Own->Object.Allocated;
+  Policy.metric<int64_t>(Metric::text_default) = Own->Object.Text;
+  Policy.metric<double>(Metric::throughput_default) = Own->Throughput;
+  return {};
+}
+
+AllocationOutcome Allocation::generate(const Module &M) {
+  Activity Now("code generation");
+  AllocationOutcome Made;
+  Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},
+                [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
+  Made.Cost = cost();
+  return Made;
+}
+
+/// Its answers must be those of generate(): Measurer::throughput() would remember other ones.
+Expected<double> Allocation::throughput(const Module &M) {
+  auto Meter = measure::ThroughputMeter::create(Machine, Blocks, {});
+  if (!Meter)
+    return invalid(Meter.takeError());
+  return (*Meter)->cycles(*measure::cloneExactly(M));
+}
+
+void Allocation::noteCost(const MachineFunction &MF, double Cost) {
+  Costs[MF.getName()] = Cost;
+  if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
+    Broken = Error{ErrorKind::SystemError, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
+}
+
+double Allocation::cost() const {
+  double Sum = 0;
+  for (const auto &Each : Costs)
+    Sum += Each.second;
+  return Sum;
+}
+
+measure::Key Allocation::key(const EpisodeRequest &Request, StringRef What) const {
+  std::string Text = join_items('\n', "allocation", What, Parameters.Pipeline, Parameters.KeepsOptSize ? "optsize" : "", Request.Program,
+                                Machine.getTargetTriple().str(), Machine.getTargetCPU());
+  return measure::hashBytes(arrayRefFromStringRef(Text));
+}
+
+/// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
+static void deploy(const TaskRegistration &, PassBuilder &) {}
+
+static const TaskRegistration Eviction("eviction", "default<O2>", &Allocation::prepare, deploy);
+static const TaskRegistration Priority("priority", "default<O2>", &Allocation::prepare, deploy);
+
+} // namespace mlcb

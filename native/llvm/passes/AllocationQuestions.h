@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a policy is asked about the registers of one module, and what it answered.
+#pragma once
+
+#include "runner/ModelRunner.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace mlcb {
+
+/// The conversation of one episode. Once it has failed, LLVM's own advisor answers what is still asked.
+class AllocationQuestions {
+public:
+  using Hook = std::function<void()>;
+
+  /// Before and After are called around each question.
+  AllocationQuestions(ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred, Hook Before = [] {}, Hook After = [] {})
+      : Policy(Policy), Barred(Barred.begin(), Barred.end()), Before(std::move(Before)), After(std::move(After)) {}
+
+  /// Whose tensors LLVM's features go to.
+  ModelRunner &policy() { return Policy; }
+
+  bool isBarred(int64_t Index) const { return llvm::is_contained(Barred, Index); }
+
+  /// The policy's answer to what its tensors hold, an index or a value; none where LLVM's own is to stand.
+  std::optional<int64_t> askIndex() { return ask<int64_t>(); }
+  std::optional<double> askValue() { return ask<double>(); }
+
+  /// From now on the answers are those that were given, from the first on, and nobody is asked.
+  void replay() { Replayed = 0; }
+
+  /// The end of questions.
+  void fail(Error Why);
+
+  size_t asked() const { return Answers.size(); }
+  const std::optional<Error> &failure() const { return Failure; }
+
+private:
+  template <class T> std::optional<T> ask();
+
+  ModelRunner &Policy;
+  std::vector<int64_t> Barred;
+  Hook Before, After;
+  std::vector<double> Answers; // indices are small
+  std::optional<size_t> Replayed;
+  std::optional<Error> Failure;
+};
+
+/// Whoever is asked about the registers of a module by the advisor of a task, until the module is done; null where LLVM decides.
+using OpenAllocation = std::function<std::shared_ptr<AllocationQuestions>(llvm::StringRef Task, llvm::Module &M)>;
+
+/// Has the allocator of this thread ask while it lives.
+class AllocationScope {
+public:
+  explicit AllocationScope(OpenAllocation Open);
+  ~AllocationScope();
+  AllocationScope(const AllocationScope &) = delete;
+  AllocationScope &operator=(const AllocationScope &) = delete;
+
+private:
+  OpenAllocation Outer;
+};
+
+/// As the innermost scope of this thread has it; without one, the policies of the command line.
+std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M);
+
+} // namespace mlcb

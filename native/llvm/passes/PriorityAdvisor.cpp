@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// LLVM's greedy allocator asks a policy in which order it takes live ranges: its own advisor for models, with our runner as the model.
+#include "llvm/passes/AdvisorSwap.h"
+#include "llvm/passes/AllocationQuestions.h"
+#include "spec/Tasks.h"
+
+#include "llvm/Analysis/MLModelRunner.h"
+#include "llvm/Analysis/TensorSpec.h"
+#include "llvm/CodeGen/LiveInterval.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/RegAllocPriorityAdvisor.h"
+#include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/IR/Module.h"
+#include "llvm/InitializePasses.h"
+
+#include <cmath>
+#include <limits>
+
+namespace llvm {
+
+/// As llvm/lib/CodeGen/MLRegAllocPriorityAdvisor.h has it, which is not installed; its code is in libLLVM.
+class MLPriorityAdvisor : public RegAllocPriorityAdvisor {
+public:
+  MLPriorityAdvisor(const MachineFunction &MF, const RAGreedy &RA, SlotIndexes *Indexes, MLModelRunner *Runner);
+
+protected:
+  float getPriorityImpl(const LiveInterval &LI) const;
+  unsigned getPriority(const LiveInterval &LI) const override;
+
+private:
+  const DefaultPriorityAdvisor DefaultAdvisor;
+  MLModelRunner *const Runner;
+};
+
+} // namespace llvm
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+using Feature = priority::advisor;
+
+/// The weight of what must not be spilled, which LLVM has as infinity.
+constexpr float Heaviest = 1e30f;
+
+/// LLVM's view of the policy.
+class PriorityModel final : public MLModelRunner {
+public:
+  PriorityModel(LLVMContext &Context, AllocationQuestions &Questions)
+      : MLModelRunner(Context, Kind::NoOp, static_cast<size_t>(Feature::priority_default)), Questions(Questions) {
+    const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
+    for (size_t I = 0; I < static_cast<size_t>(Feature::priority_default); ++I)
+      setUpBufferForTensor(I, Spec, Questions.policy().bytes(I, 0).data());
+  }
+
+  /// Says what LLVM's own answer to the next question is.
+  void expect(unsigned OwnAnswer) { Default = Answer = OwnAnswer; }
+
+  /// The answer to it.
+  unsigned answer() const { return Answer; }
+
+private:
+  void *evaluateUntyped() override {
+    ModelRunner &Policy = Questions.policy();
+    float &Weight = Policy.tensor<float>(Feature::weight)[0];
+    Weight = std::min(Weight, Heaviest);
+    if (const std::span<float> Told = Policy.tensor<float>(Feature::priority_default); !Told.empty())
+      Told[0] = static_cast<float>(Default);
+    if (const std::optional<double> Value = Questions.askValue())
+      take(*Value);
+    Result = 0; // what LLVM makes of it, nobody looks at
+    return &Result;
+  }
+
+  void take(double Value) {
+    if (std::isnan(Value))
+      return Questions.fail({ErrorKind::InvalidArgument, "priority: the policy's answer is no number"});
+    // A float holds 24 of the 32 bits that LLVM's own priorities have: those of equal floats are in LLVM's order.
+    if (static_cast<float>(Value) != static_cast<float>(Default))
+      Answer = static_cast<unsigned>(std::clamp<double>(Value, 0, std::numeric_limits<unsigned>::max()));
+  }
+
+  AllocationQuestions &Questions;
+  unsigned Default = 0, Answer = 0;
+  float Result = 0;
+};
+
+const RegAllocPriorityAdvisor &asAdvisor(const RegAllocPriorityAdvisor &Advisor) { return Advisor; }
+
+class PolicyPriorityAdvisor final : public RegAllocPriorityAdvisor {
+public:
+  PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
+                        AllocationQuestions &Questions)
+      : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
+        Questions(Questions) {}
+
+private:
+  unsigned getPriority(const LiveInterval &Range) const override {
+    const unsigned Default = asAdvisor(Own).getPriority(Range);
+    if (Questions.failure())
+      return Default;
+    Model.expect(Default);
+    (void)asAdvisor(Asking).getPriority(Range);
+    return Model.answer();
+  }
+
+  DefaultPriorityAdvisor Own;
+  MLPriorityAdvisor Asking;
+  PriorityModel &Model;
+  AllocationQuestions &Questions;
+};
+
+class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {
+public:
+  PolicyPriorityProvider(LLVMContext &Context, AllocationQuestions &Questions)
+      : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Model(Context, Questions), Questions(Questions) {}
+
+  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
+    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, Model, Questions);
+  }
+
+private:
+  PriorityModel Model;
+  AllocationQuestions &Questions;
+};
+
+class DefaultPriorityProvider final : public RegAllocPriorityAdvisorProvider {
+public:
+  DefaultPriorityProvider() : RegAllocPriorityAdvisorProvider(AdvisorMode::Default) {}
+
+  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
+    return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
+  }
+};
+
+/// Asks about those modules that somebody wants to be asked about.
+class PriorityAnalysis final : public RegAllocPriorityAdvisorAnalysisLegacy {
+public:
+  PriorityAnalysis() : RegAllocPriorityAdvisorAnalysisLegacy(AdvisorMode::Default) {}
+
+private:
+  bool doInitialization(Module &M) override {
+    Questions = openAllocation("priority", M);
+    if (Questions)
+      Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Questions);
+    else
+      Provider = std::make_unique<DefaultPriorityProvider>();
+    return false;
+  }
+
+  bool doFinalization(Module &) override {
+    Provider.reset();
+    Questions.reset();
+    return false;
+  }
+
+  std::shared_ptr<AllocationQuestions> Questions;
+};
+
+const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> Swap(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,
+                                                                                "regalloc-enable-priority-advisor");
+
+} // namespace
+
+} // namespace mlcb
