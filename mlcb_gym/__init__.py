@@ -15,3 +15,13 @@ gymnasium.register(
     entry_point="mlcb_gym.envs.inliner:InlinerEnv",
     vector_entry_point="mlcb_gym.envs.inliner:InlinerVectorEnv",
 )
+gymnasium.register(
+    id="RegAllocEviction-v0",
+    entry_point="mlcb_gym.envs.eviction:EvictionEnv",
+    vector_entry_point="mlcb_gym.envs.eviction:EvictionVectorEnv",
+)
+gymnasium.register(
+    id="RegAllocPriority-v0",
+    entry_point="mlcb_gym.envs.priority:PriorityEnv",
+    vector_entry_point="mlcb_gym.envs.priority:PriorityVectorEnv",
+)

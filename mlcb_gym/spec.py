@@ -57,16 +57,19 @@ class Agent:
     advice: Mapping[str, Any]
 
     @property
-    def mask(self) -> str:
-        """The name of the tensor that says which advice is allowed."""
-        return next(t.name for t in self.inputs if t.role == "mask")
+    def mask(self) -> str | None:
+        """The name of the tensor that says which advice is allowed; None where any is."""
+        return next((t.name for t in self.inputs if t.role == "mask"), None)
 
     @property
     def observation_space(self) -> spaces.Dict:
         return spaces.Dict({t.name: t.space for t in self.inputs})
 
     @property
-    def action_space(self) -> "spaces.Discrete[np.int64]":
+    def action_space(self) -> "spaces.Discrete[np.int64] | spaces.Box":
+        """An index of a choice, or a value: ``Box`` [1], of any finite float."""
+        if self.advice["kind"] == "value":
+            return spaces.Box(-np.inf, np.inf, (1,), np.float32)
         return spaces.Discrete(self.advice["choices"])
 
 

@@ -12,7 +12,9 @@ from mlcb_gym import toolchain
 from mlcb_gym.session import EVICTION, PRIORITY
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-ORIGIN = "// What llc's {name} advisor declares to a model, in its order and without its mask; scripts/allocation_features.py {name} prints this file."
+ORIGIN = (
+    "// What llc's {name} advisor declares to a model, in its order and without its mask; scripts/allocation_features.py {name} prints this file."
+)
 ADVISORS = {"eviction": EVICTION, "priority": PRIORITY}
 MASK = "mask"
 PROGRAM = "define i32 @f(i32 %a, i32 %b) { %c = add i32 %a, %b ret i32 %c }"

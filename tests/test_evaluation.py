@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.export.objects import object_size
 from mlcb_gym.policies import shipped
+from mlcb_gym.session.objects import object_size
 from mlcb_gym.toolchain import tool
 from mlcb_gym.training.baselines import CLANG, Baselines
 from mlcb_gym.training.evaluation import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy

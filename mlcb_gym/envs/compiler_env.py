@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
@@ -23,6 +24,8 @@ Observation = dict[str, np.ndarray]
 Metrics = Mapping[str, float]
 Info = dict[str, Any]
 Step = tuple[Observation, float, bool, bool, Info]
+Action = np.int64 | int | np.ndarray
+"""An index, or, of an agent that gives a value, an array [1] with it."""
 
 FAILURE_RETURN = -1.0
 MAX_REDRAWS = 20
@@ -40,7 +43,7 @@ class Timing:
     cache: Mapping[str, int] = field(default_factory=dict)
 
 
-class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
+class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
     """A compiler as a Gymnasium environment; a task's class states its reward and its docstring.
 
     A step has two halves, ``send`` and ``receive``, and so has a reset, so that N compilers can work at once behind one Python process.
@@ -112,7 +115,6 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             self._agent = self.task_spec.agents[0]
             self.observation_space = self._agent.observation_space
             self.action_space = self._agent.action_space
-            self.num_actions = int(self._agent.action_space.n)
             _check_barred(barred, self.num_actions)
         except BaseException:
             self.close()
@@ -145,15 +147,21 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
         """The compiler of an environment that is given none."""
         return WorkerSession()
 
-    def default_action(self, observation: Observation) -> int:
+    @property
+    def num_actions(self) -> int:
+        """How many choices there are; 0 where a value is asked for."""
+        return int(self.action_space.n) if isinstance(self.action_space, spaces.Discrete) else 0
+
+    def default_action(self, observation: Observation) -> int | np.ndarray:
         """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
 
         Raises:
             TaskError: it does not, or it is no action here.
         """
-        if self.heuristic is None:
+        if self.heuristic is None or observation[self.heuristic].size == 0:
             raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
-        return int(observation[self.heuristic].item())
+        told = observation[self.heuristic]
+        return int(told.item()) if self.num_actions else told
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
@@ -194,18 +202,18 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             self.timing.redrawn += 1
             self._begin(self._draw())
 
-    def step(self, action: np.int64 | int) -> Step:
+    def step(self, action: Action) -> Step:
         """Takes an action and waits for the compiler's next question."""
         self.send(action)
         return self.receive()
 
-    def send(self, action: np.int64 | int) -> None:
+    def send(self, action: Action) -> None:
         """The first half of ``step``: gives the compiler its advice and returns at once."""
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("step called before reset, or after the end of the episode")
-        self._refused = None if self._allowed(action) else f"illegal action {action!r}: {self._agent.mask} does not allow it"
+        self._refused = None if self._allowed(action) else f"illegal action {action!r}: {self._rule} does not allow it"
         if self._refused is None:
-            self._episode.advise(int(action))
+            self._episode.advise(self._advice(action))
 
     def receive(self) -> Step:
         """The second half of ``step``: waits for the compiler's next question, or for the end of the episode."""
@@ -327,7 +335,18 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             return float(self.reward(before, self._metrics))
         return float(self.reward(self.measured_at_start(self._metrics), self._metrics)) if ended else 0.0
 
-    def _allowed(self, action: np.int64 | int) -> bool:
+    def _advice(self, action: Action) -> int | float:
+        """What the compiler is told."""
+        return int(action) if self.num_actions else float(np.asarray(action).item())
+
+    @property
+    def _rule(self) -> str:
+        """What says which actions are allowed."""
+        return self._agent.mask or str(self.action_space)
+
+    def _allowed(self, action: Action) -> bool:
+        if self._agent.mask is None:
+            return self.action_space.contains(action)
         try:
             index = operator.index(action)
         except TypeError:
@@ -350,9 +369,9 @@ class CompilerEnv(gymnasium.Env[Observation, np.int64], ABC):
             self._episode = None
 
     def _info(self) -> Info:
-        return {"program": self.program.name, "action_mask": self._observation[self._agent.mask], **self._metrics} | (
-            {} if self.ratio is None else {"ratio": self.ratio}
-        )
+        mask = {} if self._agent.mask is None else {"action_mask": self._observation[self._agent.mask]}
+        ratio = {} if self.ratio is None else {"ratio": self.ratio}
+        return {"program": self.program.name, **mask, **self._metrics, **ratio}
 
 
 def _check_barred(barred: Sequence[int], actions: int) -> None:

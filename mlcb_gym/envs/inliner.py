@@ -4,13 +4,12 @@
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
-from mlcb_gym.errors import TaskError
-from mlcb_gym.session import INLINER, Session, StockSession, Target
+from mlcb_gym.session import INLINER, StockSession
 
 METRICS: dict[str, tuple[str, ...]] = {
     "size": ("text", "size"),
@@ -22,19 +21,11 @@ METRICS: dict[str, tuple[str, ...]] = {
 
 NO_EMBEDDING = "none"
 
-COMPILERS = ("plugin", "stock")
 STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
 """What an untouched ``opt`` is called with, beside its advisor."""
-NOT_STOCK = {"embedding": NO_EMBEDDING, "dense": False, "barred": (), "verify": False, "target": Target()}
-"""What only our worker knows, and what asks for nothing."""
 
 
-def default_of(metric: str) -> str:
-    """The metric that tells what LLVM's own heuristic comes to in another."""
-    return f"{metric}_default"
-
-
-class InlinerEnv(CompilerEnv):
+class InlinerEnv(AdvisorEnv):
     """Decide, call site by call site, what LLVM's inliner inlines, so that a program gets small.
 
     ## Description
@@ -103,6 +94,7 @@ class InlinerEnv(CompilerEnv):
     task = "inliner"
     parameters = ("pipeline", "growth", "embedding")
     heuristic = "inlining_default"
+    not_stock: ClassVar[Mapping[str, Any]] = {**AdvisorEnv.not_stock, "embedding": NO_EMBEDDING}
 
     def __init__(
         self,
@@ -116,50 +108,11 @@ class InlinerEnv(CompilerEnv):
         compiler: str = "plugin",
         **kwargs: Any,
     ) -> None:
-        if compiler not in COMPILERS:
-            raise TaskError(f"compiler={compiler!r}: expected one of {', '.join(COMPILERS)}")
-        if compiler == "stock":
-            _check_stock({"embedding": embedding, "dense": dense} | kwargs | {"barred": tuple(kwargs.get("barred", ()))})
-        self._compiler = compiler
-        if reward not in METRICS:
-            raise TaskError(f"reward={reward!r}: expected one of {', '.join(METRICS)}")
-        self._measure = next(iter(METRICS[reward]), None)
-        metrics = [*METRICS[reward], *map(default_of, METRICS[reward])]
         parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding} | _vocabulary(embedding)
-        super().__init__(programs=programs, parameters=parameters, metrics=metrics, dense=dense, **kwargs)
+        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, compiler=compiler, programs=programs, **kwargs)
 
-    def _new_session(self) -> Session:
-        return StockSession("opt", STOCK, advisor=INLINER) if self._compiler == "stock" else super()._new_session()
-
-    @property
-    def judged(self) -> tuple[str, str] | None:
-        """What the reward is about."""
-        return (self._measure, default_of(self._measure)) if self._measure else None
-
-    def reward(self, before: Metrics, after: Metrics) -> float:
-        """See Rewards."""
-        if self._measure is None:
-            return 0.0
-        return (before[self._measure] - after[self._measure]) / max(after[default_of(self._measure)], 1.0)
-
-    def measured_at_start(self, final: Metrics) -> Metrics:
-        """What LLVM's own heuristic makes of the program: that is what an episode is compared with."""
-        return {self._measure: final[default_of(self._measure)]} if self._measure else {}
-
-    def _earned(self, before: Metrics, ended: bool) -> float:
-        if self._dense and self._steps == 1:
-            before = self.measured_at_start(self._metrics)
-        return super()._earned(before, ended)
-
-
-def _check_stock(arguments: Mapping[str, Any]) -> None:
-    """Nothing is asked for that a stock compiler does not know; its session may be shared."""
-    for name, none in NOT_STOCK.items():
-        if (value := arguments.get(name, none)) != none:
-            raise TaskError(f"{name}={value!r}: a stock compiler knows none, expected compiler='plugin'")
-    session = arguments.get("session")
-    if session is not None and not isinstance(session, StockSession):
-        raise TaskError(f"session={type(session).__name__}: compiler='stock' starts its own, expected compiler='plugin'")
+    def _new_stock_session(self) -> StockSession:
+        return StockSession("opt", STOCK, advisor=INLINER)
 
 
 def _vocabulary(embedding: str) -> dict[str, Any]:

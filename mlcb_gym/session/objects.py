@@ -3,17 +3,31 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mlcb_gym import toolchain
 
 
 def object_size(path: Path) -> int:
     """Bytes of all allocated sections that are not BSS."""
+    return sum(section["Size"] for section in _loaded(path))
+
+
+def object_metrics(path: Path, names: Sequence[str]) -> dict[str, float]:
+    """``size`` and ``text`` of an object, those that are named."""
+    loaded = _loaded(path)
+    measured = {"size": sum(s["Size"] for s in loaded), "text": sum(s["Size"] for s in loaded if _has(s["Flags"], "SHF_EXECINSTR"))}
+    return {name: measured[name] for name in names}
+
+
+def _loaded(path: Path) -> list[dict[str, Any]]:
+    """The sections whose bytes are in the file and in memory."""
     command: list[str | Path] = [toolchain.tool("llvm-readelf"), "--elf-output-style=JSON", "--sections", path]
     listed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     sections = [entry["Section"] for file in listed for entry in (file.get("Sections") or next(iter(file.values()))["Sections"])]
-    return sum(s["Size"] for s in sections if _has(s["Flags"], "SHF_ALLOC") and s["Type"]["Name"] != "SHT_NOBITS")
+    return [s for s in sections if _has(s["Flags"], "SHF_ALLOC") and s["Type"]["Name"] != "SHT_NOBITS"]
 
 
 def _has(flags: dict[str, list[dict[str, str]]], name: str) -> bool:

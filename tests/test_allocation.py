@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The register allocator that asks: LLVM's own answers leave what LLVM leaves, any others a program that is right."""
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.allocation import LLC, AllocationEnv
+from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.session import ModelServer, WorkerSession
+from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from tests.test_correctness import OUTPUTS, compile_, run
+
+CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
+
+PROGRAM = "embedded/validation/chacha20"
+SAMPLE = sorted(OUTPUTS)[::7]
+NOTHING = 32
+TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
+IDS = ["RegAllocEviction-v0", "RegAllocPriority-v0"]
+
+Choose = Callable[[Observation], Action]
+Make = Callable[..., AllocationEnv]
+
+
+@pytest.fixture
+def make(worker: WorkerSession) -> Iterator[Make]:
+    """Makes environments in one worker, and closes them."""
+    made: list[AllocationEnv] = []
+
+    def make_one(task: str, **arguments: Any) -> AllocationEnv:
+        made.append(TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments))
+        return made[-1]
+
+    yield make_one
+    for env in made:
+        env.close()
+
+
+def finish(env: AllocationEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
+    """The return of an episode, its decisions, and what was measured at its end."""
+    observation, info = env.reset(options={"program": program})
+    earned, steps, ended = 0.0, 0, False
+    while not ended:
+        observation, reward, ended, _, info = env.step(choose(observation))
+        earned, steps = earned + reward, steps + 1
+    assert "error" not in info, info
+    return earned, steps, info
+
+
+def by_default(task: str) -> Choose:
+    def choose(observation: Observation) -> Action:
+        told = observation[f"{task}_default"]
+        return int(told.item()) if task == "eviction" else told / np.float32(2.0**32)
+
+    return choose
+
+
+def at_random(task: str, seed: int = 1) -> Choose:
+    rng = np.random.default_rng(seed)
+
+    def choose(observation: Observation) -> Action:
+        if task == "eviction":
+            return int(rng.choice(np.flatnonzero(observation["action_mask"])))
+        return rng.uniform(0, 1, 1).astype(np.float32)
+
+    return choose
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_env_conforms_on_a_scripted_compiler(env_id: str, program: Path, scripted: ScriptedCompiler) -> None:
+    check_compiler_env(gymnasium.make(env_id, programs=program, session=scripted))
+
+
+@pytest.mark.parametrize("compiler", ["plugin", "stock"])
+@pytest.mark.parametrize("env_id", IDS)
+def test_env_conforms_on_the_real_compiler(env_id: str, compiler: str) -> None:
+    check_compiler_env(gymnasium.make(f"mlcb_gym:{env_id}", programs=PROGRAM, compiler=compiler))
+
+
+def test_env_conforms_in_stock_llc(tmp_path: Path) -> None:
+    check_compiler_env(gymnasium.make(IDS[0], programs=optimized(PROGRAM, tmp_path), compiler="stock", pipeline=""))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_check_env_gives_no_warning(make: Make, task: str, recwarn: pytest.WarningsRecorder) -> None:
+    check_env(make(task), skip_render_check=True)
+    assert not [str(w.message) for w in recwarn]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", SAMPLE)
+def test_llvms_own_answers_cost_what_llvm_costs(make: Make, task: str, name: str) -> None:
+    earned, steps, info = finish(make(task), by_default(task), f"embedded/{name}")
+    assert steps > 0
+    assert earned == 0.0
+    assert (info["cost"], info["text"], info["ratio"]) == (info["cost_default"], info["text_default"], 1.0)
+
+
+@pytest.mark.parametrize("tool", ["llc", "clang"])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", SAMPLE[:2])
+def test_object_of_llvms_own_answers_is_stock_to_the_byte(task: str, name: str, tool: str, tmp_path: Path) -> None:
+    assert_identical(f"embedded/{name}", task, tool, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["llc", "clang"])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_object_of_llvms_own_answers_is_stock_to_the_byte_on_all_programs(task: str, name: str, tool: str, tmp_path: Path) -> None:
+    assert_identical(f"embedded/{name}", task, tool, tmp_path)
+
+
+def assert_identical(uri: str, task: str, tool: str, folder: Path) -> None:
+    program = optimized(uri, folder) if tool == "llc" else resolve(uri)[0].bitcode
+    assert asked(program, task, by_default(task), stock(tool, program, folder / "asked.o"), folder) > 0
+    subprocess.run(stock(tool, program, folder / "stock.o"), check=True)
+    assert (folder / "asked.o").read_bytes() == (folder / "stock.o").read_bytes()
+
+
+def optimized(uri: str, folder: Path) -> Path:
+    """A program as clang -O2 has it before code generation, but for its attributes."""
+    (program,) = resolve(uri)
+    subprocess.run([CLANG, "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", folder / "optimized.bc"], check=True)
+    return folder / "optimized.bc"
+
+
+def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
+    if tool == "llc":
+        return [LLC_22, *LLC, program, "-o", output]
+    return [CLANG, "-O2", "-w", "-c", program, "-o", output]
+
+
+def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
+    """The command with the one flag that has it ask."""
+    if command[0] == LLC_22:
+        return [LLC_22, f"-load={toolchain.plugin()}", f"-mlcb-runner={uri}", *command[1:]]
+    return [CLANG, f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
+
+
+def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path], folder: Path) -> int:
+    """Compiles in a stock tool with the plugin, which asks a server here; how often it asked."""
+    count = 0
+
+    def model(agent: str, tensors: Any) -> int | float:
+        nonlocal count
+        count += 1
+        answer = np.asarray(choose(tensors)).item()
+        return answer * 2.0**32 if task == "priority" else answer
+
+    base = folder / "channel"
+    with ModelServer(f"pipe:{base}", task=None) as server:
+        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"))
+        try:
+            server.answer(model, seconds=60)
+            assert compiler.wait(60) == 0
+        finally:
+            compiler.kill()
+            compiler.wait()
+    return count
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", SAMPLE)
+def test_program_prints_the_same_whatever_is_decided(task: str, name: str, tmp_path: Path) -> None:
+    (source,) = corpora.embedded(f"embedded/{name}")
+    compile_(source, "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    command = stock("llc", tmp_path / "program.bc", tmp_path / "program.o")
+    assert asked(tmp_path / "program.bc", task, at_random(task), command, tmp_path) > 0
+    compile_(tmp_path / "program.o", output=tmp_path / "program")
+    assert run(tmp_path / "program") == OUTPUTS[name]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_allocation_of_random_answers_passes_llvms_verifier(make: Make, task: str) -> None:
+    _, _, info = finish(make(task, verify=True), at_random(task))
+    assert info["ratio"] != 1.0
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_dense_rewards_add_up_to_the_final_one(make: Make, task: str) -> None:
+    dense, final = (finish(make(task, dense=dense), at_random(task)) for dense in (True, False))
+    assert (dense[1], dense[2]["ratio"]) == (final[1], final[2]["ratio"])
+    assert dense[0] == pytest.approx(final[0])
+    assert final[0] != 0
+
+
+@pytest.mark.parametrize("reward", ["text", "throughput"])
+def test_return_is_what_is_saved_in_units_of_the_default(make: Make, reward: str) -> None:
+    earned, _, info = finish(make("eviction", reward=reward), at_random("eviction"))
+    assert earned == pytest.approx((info[f"{reward}_default"] - info[reward]) / info[f"{reward}_default"])
+    assert earned != 0
+
+
+def test_fork_goes_on_independently(make: Make) -> None:
+    env = make("eviction")
+    env.reset()
+    with closing(env.fork()) as clone:
+        ratios = []
+        for one, choose in ((env, by_default("eviction")), (clone, at_random("eviction"))):
+            ended = False
+            while not ended:
+                _, _, ended, _, info = one.step(choose(one.observation))
+            ratios.append(info["ratio"])
+    assert ratios[0] == 1.0 != ratios[1]
+
+
+def test_both_compilers_see_the_same_and_make_the_same(make: Make, tmp_path: Path) -> None:
+    program = optimized(PROGRAM, tmp_path)
+    plugin = make("eviction", pipeline="", optsize=True, reward="text")
+    seen: list[list[Observation]] = [[], []]
+    made = []
+    with closing(EvictionEnv(programs=program, pipeline="", compiler="stock")) as untouched:
+        for env, observations in zip((plugin, untouched), seen, strict=True):
+            choose = at_random("eviction")
+
+            def record(observation: Observation, choose: Choose = choose, into: list[Observation] = observations) -> Action:
+                into.append({name: value.copy() for name, value in observation.items() if name != "eviction_default"})
+                return choose(observation)
+
+            made.append(finish(env, record, program))
+    np.testing.assert_equal(seen[0], seen[1])
+    assert made[0][:2] == made[1][:2]
+    assert {name: made[0][2][name] for name in ("text", "size")} == {name: made[1][2][name] for name in ("text", "size")}
+
+
+def test_barred_column_is_masked(make: Make) -> None:
+    observation, _ = make("eviction", barred=[NOTHING]).reset()
+    assert observation["action_mask"][NOTHING] == 0
+    assert observation["action_mask"].any()
+
+
+def test_masked_column_ends_the_episode_and_does_not_reach_the_compiler(make: Make) -> None:
+    env = make("eviction")
+    observation, _ = env.reset()
+    masked = int(np.flatnonzero(observation["action_mask"] == 0)[0])
+    _, reward, terminated, truncated, info = env.step(masked)
+    assert (reward, terminated, truncated) == (-1.0, True, False)
+    assert f"illegal action {masked}" in info["error"]
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0, np.inf])
+def test_priority_that_is_none_ends_the_episode(make: Make, value: float) -> None:
+    env = make("priority")
+    env.reset()
+    _, reward, terminated, _, info = env.step(np.array([value], np.float32))
+    assert (reward, terminated) == (-1.0, True)
+    assert "illegal action" in info["error"]
+
+
+LEAF = "int lonely(int x) { return x + 1; }\n"
+
+
+def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    env = make("eviction", programs=[tmp_path / "leaf.c", PROGRAM])
+    with pytest.raises(NoDecisions, match="leaf"):
+        env.reset(options={"program": tmp_path / "leaf.c"})
+    for _ in range(4):
+        assert env.reset()[1]["program"] == PROGRAM
+    assert env.timing.redrawn > 0
+
+
+def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    with closing(EvictionEnv(programs=tmp_path / "leaf.c", compiler="stock")) as env, pytest.raises(NoDecisions, match="leaf"):
+        env.reset(options={"program": tmp_path / "leaf.c"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reward": "money"}, "money"),
+        ({"pipeline": "no-such-pass"}, "eviction/pipeline: .*no-such-pass"),
+        ({"pipeline": "{inline-threshold=1} default<Oz>"}, "without options"),
+        ({"told": 2}, "told: expected 0 or 1"),
+        ({"compiler": "gcc"}, "gcc"),
+        ({"dense": True, "reward": "text"}, "text is known at the end alone"),
+        ({"compiler": "stock", "reward": "cost"}, "a stock compiler does not tell it"),
+        ({"compiler": "stock", "dense": True, "reward": "none"}, "dense=True: a stock compiler knows none"),
+        ({"compiler": "stock", "barred": [1]}, "barred"),
+        ({"compiler": "stock", "optsize": False}, "keeps minsize and optsize"),
+        ({"compiler": "stock", "pipeline": "sroa", "session": None}, "a stock compiler runs its own"),
+    ],
+)
+def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        make("eviction", **({"session": None} if "compiler" in arguments else {}) | arguments)
