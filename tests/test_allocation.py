@@ -163,7 +163,7 @@ def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path
         return answer * 2.0**32 if task == "priority" else answer
 
     base = folder / "channel"
-    with ModelServer(f"pipe:{base}", task=None) as server:
+    with ModelServer(f"pipe:{base}", only=task) as server:
         compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"))
         try:
             server.answer(model, seconds=60)
@@ -270,8 +270,8 @@ def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_a
     env = make("eviction", programs=[tmp_path / "leaf.c", PROGRAM])
     with pytest.raises(NoDecisions, match="leaf"):
         env.reset(options={"program": tmp_path / "leaf.c"})
-    for _ in range(4):
-        assert env.reset()[1]["program"] == PROGRAM
+    for seed in range(4):
+        assert env.reset(seed=seed)[1]["program"] == PROGRAM
     assert env.timing.redrawn > 0
 
 

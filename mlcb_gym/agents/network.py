@@ -8,6 +8,7 @@ from typing import Any
 from gymnasium import spaces
 from torch import Tensor, nn
 
+from mlcb_gym.agents.columns import ColumnFeatures, ColumnHead, has_columns
 from mlcb_gym.agents.features import Features
 
 MASK = "action_mask"
@@ -45,8 +46,15 @@ class LogitsNetwork(nn.Module):
 
     def __init__(self, observation_space: spaces.Dict, action_space: "spaces.Discrete[Any]", config: NetworkConfig) -> None:
         super().__init__()
-        self.features = Features(observation_space, actions=int(action_space.n))
-        self.head = Mlp(self.features.width, int(action_space.n), config)
+        actions = int(action_space.n)
+        self.features: Features | ColumnFeatures
+        self.head: Mlp | ColumnHead
+        if has_columns(observation_space, actions):
+            self.features = ColumnFeatures(observation_space, actions=actions)
+            self.head = ColumnHead(self.features, Mlp, config)
+        else:
+            self.features = Features(observation_space, actions=actions)
+            self.head = Mlp(self.features.width, actions, config)
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         logits: Tensor = self.head(self.features(observation))

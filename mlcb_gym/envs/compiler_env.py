@@ -152,7 +152,15 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         """How many choices there are; 0 where a value is asked for."""
         return int(self.action_space.n) if isinstance(self.action_space, spaces.Discrete) else 0
 
-    def default_action(self, observation: Observation) -> int | np.ndarray:
+    def advice(self, action: Action) -> int | float:
+        """What the compiler is told where an action is taken."""
+        return int(action) if self.num_actions else float(np.asarray(action).item())
+
+    def action(self, advice: int | float) -> Action:
+        """The action that tells the compiler this: what a policy decides that was exported."""
+        return int(advice) if self.num_actions else np.array([advice], np.float32)
+
+    def default_action(self, observation: Observation) -> Action:
         """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
 
         Raises:
@@ -160,8 +168,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         """
         if self.heuristic is None or observation[self.heuristic].size == 0:
             raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
-        told = observation[self.heuristic]
-        return int(told.item()) if self.num_actions else told
+        return self.action(observation[self.heuristic].item())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
@@ -213,7 +220,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             raise gymnasium.error.ResetNeeded("step called before reset, or after the end of the episode")
         self._refused = None if self._allowed(action) else f"illegal action {action!r}: {self._rule} does not allow it"
         if self._refused is None:
-            self._episode.advise(self._advice(action))
+            self._episode.advise(self.advice(action))
 
     def receive(self) -> Step:
         """The second half of ``step``: waits for the compiler's next question, or for the end of the episode."""
@@ -335,10 +342,6 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             return float(self.reward(before, self._metrics))
         return float(self.reward(self.measured_at_start(self._metrics), self._metrics)) if ended else 0.0
 
-    def _advice(self, action: Action) -> int | float:
-        """What the compiler is told."""
-        return int(action) if self.num_actions else float(np.asarray(action).item())
-
     @property
     def _rule(self) -> str:
         """What says which actions are allowed."""
@@ -346,7 +349,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
 
     def _allowed(self, action: Action) -> bool:
         if self._agent.mask is None:
-            return self.action_space.contains(action)
+            return isinstance(action, np.ndarray) and self.action_space.contains(action)
         try:
             index = operator.index(action)
         except TypeError:

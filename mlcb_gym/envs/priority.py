@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mlcb_gym.envs.allocation import AllocationEnv
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.compiler_env import Action
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import PRIORITY
 
@@ -90,14 +90,13 @@ class PriorityEnv(AllocationEnv):
         super().__init__(**kwargs)
         self.action_space = spaces.Box(0, 1, (1,), np.float32)
 
-    def default_action(self, observation: Observation) -> np.ndarray:
-        """What LLVM's own advisor answers, as an action."""
-        told = super().default_action(observation)
-        assert isinstance(told, np.ndarray)
-        return told / np.float32(HIGHEST)
+    def advice(self, action: Action) -> float:
+        """The priority in LLVM's units."""
+        return super().advice(action) * HIGHEST
 
-    def _advice(self, action: Action) -> float:
-        return super()._advice(action) * HIGHEST
+    def action(self, advice: float) -> Action:
+        """A priority in LLVM's units as an action."""
+        return super().action(advice / HIGHEST)
 
 
 PriorityVectorEnv = partial(CompilerVectorEnv, PriorityEnv)

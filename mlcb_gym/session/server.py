@@ -29,6 +29,7 @@ class ModelServer:
             listens unless the URI says ``server=compiler`` (port 0 is any that is free; ``uri`` has it then); by default a pipe in a temporary
             folder. Or ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
             if the server leaves it, and must be ended then.
+        only: the name of the one task that is answered, of a compiler that has several; by default the first that is asked about.
         task: for ``mlgo:``, the JSON that declares what such a compiler asks; every other declares its own.
 
     Raises:
@@ -36,13 +37,14 @@ class ModelServer:
         SessionLost: the port is taken.
     """
 
-    def __init__(self, uri: str | None = None, *, task: str | None = None) -> None:
+    def __init__(self, uri: str | None = None, *, task: str | None = None, only: str = "") -> None:
         with ExitStack() as made:
             self.uri = uri or f"pipe:{made.enter_context(tempfile.TemporaryDirectory(prefix='mlcb-'))}/channel"
             place = urlsplit(self.uri)
             options = dict(parse_qsl(place.query, keep_blank_values=True))
             self._serializer = options.get("serdes", "bitstream")
             self._host: Callable[[], Host]
+            self._only = only
             if (place.scheme == "mlgo") != (task is not None) or (task and options):
                 raise TaskError(f"a model server at {uri!r}: a task is declared for mlgo:BASE, and for nothing else")
             if place.scheme == "grpc":
@@ -86,7 +88,7 @@ class ModelServer:
         """Waits for the compiler; its task."""
         with translated():
             if isinstance(host, _native.Host):
-                return TaskSpec(host.hello("", "{}", [], seconds, self._serializer))
+                return TaskSpec(host.hello(self._only, "{}", [], seconds, self._serializer))
             host.connect(seconds)
             return TaskSpec(host.spec)
 

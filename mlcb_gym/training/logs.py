@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from rich.table import Table
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
 from mlcb_gym.errors import CompilerError, MlcbError, TaskError
 from mlcb_gym.spec import Tensor
 
-Choose = Callable[[Observation], int | float]
+Choose = Callable[[Observation], Action]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Recorded:
 def random(seed: int, env: CompilerEnv) -> Choose:
     """Any allowed action, all equally likely."""
     rng, mask = np.random.default_rng(seed), env.task_spec.agents[0].mask
+    if mask is None:
+        space = env.action_space
+        assert isinstance(space, spaces.Box)
+        return lambda observation: rng.uniform(space.low, space.high).astype(np.float32)
     return lambda observation: int(rng.choice(np.flatnonzero(observation[mask])))
 
 
@@ -45,7 +50,7 @@ def of_policy(folder: Path, env: CompilerEnv) -> Iterator[Choose]:
         SpecMismatch: it was made for another task than the environment is bound to.
     """
     with closing(_native.Compiler.open(f"onnx:{folder}", env.task_spec.json)) as compiler:
-        yield lambda observation: compiler.observe(0, observation)
+        yield lambda observation: env.action(compiler.observe(0, observation))
 
 
 def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: Path, *, episodes: int = 1) -> Recorded:
@@ -71,7 +76,7 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
                 try:
                     for observation, action, reward in _episode(env, program, choose):
                         padded = {tensor.name: _padded(tensor, observation[tensor.name]) for tensor in agent.inputs}
-                        log.write(context, padded | {decision: np.array([action])}, np.array([reward], np.float32))
+                        log.write(context, padded | {decision: np.array([env.advice(action)])}, np.array([reward], np.float32))
                         counts["decisions"] += 1
                     counts["episodes"] += 1
                 except MlcbError as error:
@@ -79,13 +84,13 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
     return Recorded(counts["episodes"], counts["decisions"], failed)
 
 
-def _episode(env: CompilerEnv, program: Program, choose: Choose) -> Iterator[tuple[Observation, int | float, float]]:
+def _episode(env: CompilerEnv, program: Program, choose: Choose) -> Iterator[tuple[Observation, Action, float]]:
     observation, _ = env.reset(options={"program": program})
     ended = False
     while not ended:
         action = choose(observation)
         seen = observation
-        observation, reward, terminated, truncated, info = env.step(action)  # type: ignore[arg-type]
+        observation, reward, terminated, truncated, info = env.step(action)
         yield seen, action, reward
         ended = terminated or truncated
     if "error" in info:

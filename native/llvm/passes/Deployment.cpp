@@ -25,6 +25,14 @@ namespace {
 /// Those that were opened for a task and are for another one: a learner can be connected to only once.
 thread_local std::map<std::string, std::unique_ptr<ModelRunner>> Unclaimed;
 
+/// The task of each that was opened for its own: other tasks need not ask, and a learner does not listen twice.
+thread_local std::map<std::string, std::string> Claimed;
+
+bool isClaimedByOther(const std::string &Uri, StringRef Task) {
+  const auto Known = Claimed.find(Uri);
+  return Known != Claimed.end() && Known->second != Task;
+}
+
 Expected<std::unique_ptr<ModelRunner>> open(const std::string &Uri) {
   if (auto Known = Unclaimed.extract(Uri))
     return std::move(Known.mapped());
@@ -40,6 +48,8 @@ Expected<void> bind(ModelRunner &Runner, StringRef Task) {
 
 Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
   for (const std::string &Uri : Runners) {
+    if (isClaimedByOther(Uri, Task.name()))
+      continue;
     Expected<std::unique_ptr<ModelRunner>> Runner = open(Uri);
     if (!Runner)
       return Runner;
@@ -48,9 +58,11 @@ Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
       Unclaimed[Uri] = std::move(*Runner);
       continue;
     }
-    if ((*Runner)->decides())
+    if ((*Runner)->decides()) {
+      Claimed[Uri] = Task.name();
       if (auto Bound = bind(**Runner, Task.name()); !Bound)
         return Unexpected(Bound.error());
+    }
     return Runner;
   }
   return nullptr;

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A network for choices that are each described alike: one perceptron rates every column of an observation, wherever it stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from mlcb_gym.agents.network import Mlp, NetworkConfig
+
+DEFAULT = "_default"
+"""How the name of the tensor ends that says which column the compiler's own heuristic chooses."""
+
+
+def has_columns(observation_space: spaces.Dict, actions: int) -> bool:
+    """Whether what an observation tells is, but for single numbers, one number for each choice, as of register allocation."""
+    lengths = {space.shape for space in observation_space.values() if not isinstance(space, spaces.MultiBinary)}
+    return (actions,) in lengths and lengths <= {(actions,), (1,), (0,)}
+
+
+class ColumnFeatures(nn.Module):
+    """What a network sees of each column, ``[batch, columns * per_column]`` float32: its own numbers, how they differ from those of the column
+    that the heuristic chooses and of the last one (which stands for choosing none), and what belongs to no column.
+
+    The numbers are ratios to the largest of a question already, so that nothing is standardised.
+    """
+
+    def __init__(self, observation_space: spaces.Dict, *, actions: int) -> None:
+        super().__init__()
+        self.actions = actions
+        shapes = {name: space.shape for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
+        self.inputs = tuple(shapes)
+        self.columns = tuple(name for name, shape in shapes.items() if shape == (actions,))
+        self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and not name.endswith(DEFAULT))
+        self.default = next((name for name, shape in shapes.items() if shape == (1,) and name.endswith(DEFAULT)), None)
+        self.per_column = 3 * len(self.columns) + len(self.single) + 3
+        self.width = self.actions * self.per_column
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        own = torch.stack([torch.asinh(observation[name].float()) for name in self.columns], dim=2)
+        chosen = self._chosen(observation, own)
+        last = torch.zeros_like(chosen)
+        last[:, -1] = 1
+        single = [torch.asinh(observation[name].float()).unsqueeze(1).expand(-1, self.actions, -1) for name in self.single]
+        from_chosen, from_last = (own - (where.unsqueeze(2) * own).sum(dim=1, keepdim=True) for where in (chosen, last))
+        none_chosen = chosen[:, -1:].expand(-1, self.actions)
+        flags = torch.stack([chosen, last, none_chosen], dim=2)
+        return torch.cat([own, from_chosen, from_last, *single, flags], dim=2).flatten(1)
+
+    def standardise(self, observation: Mapping[str, Tensor]) -> None:
+        """Nothing is."""
+
+    def _chosen(self, observation: Mapping[str, Tensor], own: Tensor) -> Tensor:
+        """1 at the heuristic's column, ``[batch, columns]``; nowhere where it is not told."""
+        if self.default is None:
+            return torch.zeros_like(own[:, :, 0])
+        return (observation[self.default] == torch.arange(self.actions)).float()
+
+
+class ColumnHead(nn.Module):
+    """A perceptron from the features of a column to its logit, the same for all columns."""
+
+    def __init__(self, features: ColumnFeatures, layers: "type[Mlp]", config: "NetworkConfig") -> None:
+        super().__init__()
+        self.shape: Sequence[int] = (-1, features.actions, features.per_column)
+        self.layers = layers(features.per_column, 1, config)
+
+    def forward(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.layers(features.reshape(self.shape)).squeeze(2)
+        return logits
