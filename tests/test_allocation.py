@@ -300,3 +300,15 @@ def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> No
 def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(TaskError, match=message):
         make("eviction", **({"session": None} if "compiler" in arguments else {}) | arguments)
+
+
+@pytest.mark.parametrize("tool", ["llc", "clang"])
+def test_policy_that_is_none_is_one_line_and_no_output(tool: str, tmp_path: Path) -> None:
+    command = stock(tool, resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")
+    done = subprocess.run(with_policy(command, f"onnx:{tmp_path}/policy"), capture_output=True, text=True)
+    message, *rest = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert message.startswith("error: mlcb: ")
+    assert "policy.json: No such file" in message
+    assert rest in ([], ["1 error generated."])
+    assert not (tmp_path / "out.o").exists()

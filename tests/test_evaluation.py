@@ -35,7 +35,7 @@ def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:
 @pytest.fixture
 def evaluation() -> Evaluation:
     made = Evaluation("mine", [f"p{i}" for i in range(4)], PROJECTS)
-    made.add_oz(traces([1.0] * 4, seconds=0.010))
+    made.add_baseline(traces([1.0] * 4, seconds=0.010))
     made.add(POLICY, traces(RATIOS, seconds=0.005))
     made.add_guarded(POLICY, "guarded")
     made.add(BEST_FIXED, traces([2 * ratio for ratio in RATIOS]))

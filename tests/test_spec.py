@@ -75,6 +75,13 @@ def test_import_starts_nothing_and_needs_neither_ray_nor_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("task", ["eviction", "priority"])
+def test_features_of_the_allocator_are_those_that_llc_declares(task: str) -> None:
+    declared = (ROOT / f"native/tasks/{task.capitalize()}Features.inc").read_text()
+    printed = subprocess.run([sys.executable, ROOT / "scripts/allocation_features.py", task], capture_output=True, text=True, check=True).stdout
+    assert declared == printed
+
+
 def test_features_of_the_inliner_are_those_of_llvms_header() -> None:
     declared = (ROOT / "native/tasks/InlineFeatures.inc").read_text()
     printed = subprocess.run([sys.executable, ROOT / "scripts/inline_features.py"], capture_output=True, text=True, check=True).stdout

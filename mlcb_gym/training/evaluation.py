@@ -39,7 +39,9 @@ class Evaluation:
 
     Args:
         projects: that of each program.
-        metrics: what ``size`` and ``text`` are of: the metric, and that of -Oz.
+        metrics: what ``size`` and ``text`` are of: the metric, and that of the baseline.
+        measure: what ``size`` is called.
+        baseline: the method that all else is compared with.
         size: bytes of all allocated sections that are not BSS, to those of -Oz.
         text: bytes of the executable ones, likewise.
         seconds: what LLVM worked, on passes and observations but not on code, for all episodes together where the best of several is taken;
@@ -55,6 +57,8 @@ class Evaluation:
     text: dict[str, list[float]] = field(default_factory=dict)
     seconds: dict[str, list[float | None]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
+    measure: str = "size"
+    baseline: str = OZ
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -78,10 +82,10 @@ class Evaluation:
         self.size[method], self.text[method] = ([t.scored_in(*self.metrics[name]) for t in traces] for name in ("size", "text"))
         self.seconds[method] = [_sum([t.seconds for t in traces]) for traces in by_program]
 
-    def add_oz(self, traces: Sequence[Trace]) -> None:
+    def add_baseline(self, traces: Sequence[Trace]) -> None:
         """What all else is compared with: 1 by definition, so that its episodes tell the time alone."""
-        self.add(OZ, traces)
-        self.size[OZ] = self.text[OZ] = [1.0] * len(self.programs)
+        self.add(self.baseline, traces)
+        self.size[self.baseline] = self.text[self.baseline] = [1.0] * len(self.programs)
 
     def add_guarded(self, method: str, guarded: str) -> None:
         """``method`` where it is smaller than -Oz, else -Oz."""
@@ -90,14 +94,16 @@ class Evaluation:
         self.text[guarded] = [r if keep else 1.0 for r, keep in zip(self.text[method], smaller, strict=True)]
         self.seconds[guarded] = [None] * len(self.programs)
 
-    def estimates(self, method: str, other: str = OZ) -> dict[str, Estimate | None]:
-        """The ratio of two methods, paired program by program, in every measure: ``size``, ``text``, and ``time``, None where it is not known."""
+    def estimates(self, method: str, other: str | None = None) -> dict[str, Estimate | None]:
+        """The ratio of two methods, by default to the baseline, paired program by program, in every measure: ``size``, ``text``, and ``time``,
+        None where it is not known."""
         measures: dict[str, Mapping[str, Sequence[float | None]]] = {"size": self.size, "text": self.text, "time": self.seconds}
-        return {name: self._estimate(values[method], values[other]) for name, values in measures.items()}
+        return {name: self._estimate(values[method], values[other or self.baseline]) for name, values in measures.items()}
 
     def table(self) -> Table:
         """Geometric means with 95 % intervals; the last rows compare methods with one another."""
-        columns = ("size / -Oz", "95 % by program", "95 % by project", "text / -Oz", "time / -Oz", "LLVM ms", "smaller", "larger")
+        size, text, time = (f"{what} / {self.baseline}" for what in (self.measure, "text", "time"))
+        columns = (size, "95 % by program", "95 % by project", text, time, "LLVM ms", "smaller", "larger")
         table = Table(
             "method", *columns, title=self.title, caption="time: LLVM's on the CPU, on passes and observations; LLVM ms: of a program, on average"
         )
@@ -167,7 +173,7 @@ def _add_fixed(evaluation: Evaluation, bench: _Bench, baselines: Baselines, coun
     def run(text: str) -> list[Trace]:
         return bench.run(lambda program: replay(program, (texts.index(text),)), text[:40])
 
-    evaluation.add_oz(run("default<Oz>"))
+    evaluation.add_baseline(run("default<Oz>"))
     for method, text in _fixed(baselines).items():
         evaluation.add(method, run(text))
     tried = [run(text) for text in baselines.coreset[: max(counts)]]
@@ -228,7 +234,8 @@ def plot(evaluation: Evaluation, path: Path) -> None:
     axes.axhline(1.0, color="black", linewidth=0.8)
     pairs = [(pair, _cells(evaluation.estimates(*pair))) for pair in evaluation.pairs]
     said = [f"{method} / {other}: {size}, by project {by_project}" for (method, other), (size, _, by_project, *_) in pairs]
-    axes.set(title=", ".join([evaluation.title, *said]), xlabel="programs, sorted for each method", ylabel="size / size of -Oz", ylim=(0.6, 1.2))
+    axes.set(title=", ".join([evaluation.title, *said]), xlabel="programs, sorted for each method", ylim=(0.6, 1.2))
+    axes.set_ylabel(f"{evaluation.measure} / {evaluation.measure} of {evaluation.baseline}")
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

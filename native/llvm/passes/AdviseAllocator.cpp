@@ -20,7 +20,7 @@ public:
   ~HostAllocation() {
     Expected<void> Done = Questions.failure() ? Unexpected(*Questions.failure())
                                               : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
-    if (!Done)
+    if (!Done && !isRefused(M))
       refuse(M, Done.error());
   }
 
@@ -55,7 +55,7 @@ Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task,
 } // namespace
 
 std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M) {
-  if (!hasRunners())
+  if (!hasRunners() || isRefused(M))
     return nullptr;
   Expected<std::shared_ptr<HostAllocation>> Host = openHost(*TaskRegistration::find(Task), M);
   if (!Host)

@@ -4,6 +4,7 @@
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/Guard.h"
 
+#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Signals.h"
@@ -96,6 +97,8 @@ void refuse(Module &M, const Error &Why) {
   sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
   M.getContext().emitError("mlcb: " + Why.Message);
 }
+
+bool isRefused(const Module &M) { return M.getContext().getDiagHandlerPtr()->HasErrors; }
 
 Expected<Decider> decide(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);

@@ -28,6 +28,9 @@ Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M);
 /// Ends the compilation: one line, exit code 1, and no output file.
 void refuse(llvm::Module &M, const Error &Why);
 
+/// Whether the compilation is lost already, though a compiler may go on for a while.
+bool isRefused(const llvm::Module &M);
+
 /// Who decides on a module, of those that the command line names.
 enum class Decider {
   Nobody,    // every policy is for another task

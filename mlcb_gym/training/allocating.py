@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A policy for the register allocator against LLVM's own advisor, and against what does not look at the question at all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from mlcb_gym.agents.network import MASK
+from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs import env_class
+from mlcb_gym.envs.advisor import default_of
+from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.training.evaluation import COUNTS, POLICY, Evaluation, random_episode
+from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order
+from mlcb_gym.training.traces import Trace
+
+GREEDY = "greedy"
+"""LLVM's own advisor."""
+
+
+def last_allowed(observation: Observation) -> int:
+    """Evicts nothing, where that is allowed."""
+    return int(np.flatnonzero(observation[MASK])[-1])
+
+
+def first_allowed(observation: Observation) -> int:
+    """Evicts what is in the first register of the allocation order that may be evicted, always."""
+    return int(np.flatnonzero(observation[MASK])[0])
+
+
+NULLS: Mapping[str, Choose] = {"never": last_allowed, "first": first_allowed}
+
+
+def evaluate_eviction(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
+    """Evaluates a policy folder, one greedy episode a program. A program without a decision counts as 1.
+
+    Args:
+        counts: of how many random episodes the best is taken.
+    """
+    policy = OnnxPolicy(folder)
+    chosen = resolve(programs)
+    metrics = {"size": ("cost", default_of("cost")), "text": ("text", default_of("text"))}
+    evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics, measure="cost", baseline=GREEDY)
+    with closing(WorkerSession()) as session:
+        envs = [env_class(policy.task)(programs=chosen, session=session, **policy.env_arguments) for _ in range(PARALLEL)]
+
+        def run(script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
+            return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
+
+        evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
+        for method, choose in {POLICY: policy.choose, **NULLS}.items():
+            evaluation.add(method, run(partial(episode, choose=choose), method))
+        tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
+        for count in counts:
+            evaluation.add_best(f"random, best of {count}", tried[:count])
+    return evaluation
