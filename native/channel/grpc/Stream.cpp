@@ -75,6 +75,7 @@ Expected<size_t> Stream::put(std::span<const ByteSpan> Pieces, const std::string
   const size_t Size = Outgoing.emplace_back(Parts.data(), Parts.size()).Length();
   Held.unlock();
   startWrite(&Outgoing.front());
+  readOn();
   return Size;
 }
 
@@ -89,6 +90,7 @@ std::optional<std::string> Stream::takeName() {
 
 int Stream::fileno() {
   Works.delegate();
+  readOn();
   const std::lock_guard Held(Lock);
   In.Sleeps = true;
   if (!Came.empty() || Over)
@@ -97,7 +99,11 @@ int Stream::fileno() {
 }
 
 Expected<bool> Stream::waitToTake(Deadline Until, const InterruptCheck &Interrupted) {
-  return Works.wait(Lock, In, [this] { return !Came.empty() || Over; }, Until, Interrupted);
+  Awaited = true;
+  readOn();
+  auto Came = Works.wait(Lock, In, [this] { return !this->Came.empty() || Over; }, Until, Interrupted);
+  Awaited = false;
+  return Came;
 }
 
 Expected<bool> Stream::waitToPut(Deadline Until, const InterruptCheck &Interrupted) {
@@ -111,6 +117,7 @@ Expected<bool> Stream::waitForAnswer(Deadline Until, const InterruptCheck &Inter
 void Stream::hangUp(Deadline Until) {
   std::unique_lock Held(Lock);
   Leaving = true;
+  Answering = false;
   Came.clear();
   Waiting = 0;
   proceed(std::move(Held));
@@ -149,9 +156,15 @@ void Stream::proceed(std::unique_lock<std::mutex> Held) {
 }
 
 bool Stream::mayRead() {
-  const bool May = !Reading && !Over && Waiting < ReadAhead && (!Leaving || readsToTheEnd());
+  const bool May = !Reading && !Answering && !Over && Waiting < ReadAhead && (!Leaving || readsToTheEnd());
   Reading = Reading || May;
   return May;
+}
+
+void Stream::readOn() {
+  std::unique_lock Held(Lock);
+  Answering = false;
+  proceed(std::move(Held));
 }
 
 bool Stream::mayFinish() {
@@ -221,6 +234,7 @@ void Stream::onRead(bool Ok) {
   std::unique_lock Held(Lock);
   Reading = false;
   Over = Over || !Ok || !keep();
+  Answering = Awaited && !Came.empty() && !Works.isDelegated();
   In.ring();
   if (Over)
     Out.ring();

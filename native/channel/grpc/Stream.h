@@ -107,6 +107,7 @@ private:
   bool keep();
   size_t copyOut(std::span<std::byte> Into);
   bool mayRead();
+  void readOn();
   bool mayFinish();
   void proceed(std::unique_lock<std::mutex> Held);
   void close();
@@ -122,6 +123,8 @@ private:
   std::deque<std::string> Names;
   std::deque<grpc::ByteBuffer> Outgoing; // the first one is under way
   bool Reading = true, Named = false, Taking = true, Answered = false; // nothing is begun before it is taken or answered
+  std::atomic<bool> Awaited = false; // somebody waits to take
+  bool Answering = false; // who took is about to answer: only then is it read on, for that says so to the other end, which takes as long
   bool Over = false;    // the other end says no more
   bool Broken = false;  // and hears no more
   bool Leaving = false; // this end is gone
