@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace mlcb {
 namespace {
@@ -17,11 +18,9 @@ using namespace std::chrono_literals;
 // Waking an idle core costs 65-105 us; an answer is often sooner there than that.
 constexpr auto SpinTime = 50us;
 
+/// Of the machine: the other end may run where we may not.
 bool severalCores() {
-  static const bool Several = [] {
-    cpu_set_t Cores;
-    return sched_getaffinity(0, sizeof Cores, &Cores) == 0 && CPU_COUNT(&Cores) > 1;
-  }();
+  static const bool Several = ::sysconf(_SC_NPROCESSORS_ONLN) > 1;
   return Several;
 }
 
