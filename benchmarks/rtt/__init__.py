@@ -2,9 +2,9 @@
 """100 questions to a fully connected layer of one output, per runner and serializer, against the floors of the same run.
 
 Vectors of 500 to 50 000 floats by 500. The compiler is C++ (`rtt.cpp`), the model NumPy in this process or a runner's own. Each question is
-asked once before the clock runs; then the median of nine counts, the fastest of five rounds. A floor is C++ at both ends (`floors.cpp`,
-`grpc_floor.cpp`, `onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the way between. Each end has a core of its own where there are two. A new runner or
-serializer is a line of ``ROWS``.
+asked once before the clock runs; then the median of nine counts, the fastest of five rounds. Each end has a core of its own. A floor is C++
+at both ends (`floors.cpp`, `grpc_floor.cpp`, `onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the
+way between. A new runner or serializer is a line of ``ROWS``.
 """
 
 import json
