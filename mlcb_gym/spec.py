@@ -56,7 +56,7 @@ class Agent:
     inputs: tuple[Tensor, ...]
     advice: Mapping[str, Any]
 
-    @property
+    @cached_property
     def mask(self) -> str | None:
         """The name of the tensor that says which advice is allowed; None where any is."""
         return next((t.name for t in self.inputs if t.role == "mask"), None)
