@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -516,11 +516,16 @@ def falls_asleep(pid: int) -> bool:
     while time.monotonic() < deadline:
         before = ticks(pid)
         select.select([], [], [], DEADLINE)
-        if ticks(pid) <= before + 1:
+        after = ticks(pid)
+        if after.keys() == before.keys() and sum(after.values()) <= sum(before.values()) + 1:
             return True
     return False
 
 
-def ticks(pid: int) -> int:
-    """CPU time that a process and its children took, in the kernel's ticks."""
-    return sum(sum(map(int, Path(f"/proc/{member}/stat").read_text().rsplit(")")[1].split()[11:13])) for member in family(pid))
+def ticks(pid: int) -> dict[int, int]:
+    """CPU time that a process and its children took, in the kernel's ticks; of those that do not end meanwhile."""
+    taken = {}
+    for member in family(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            taken[member] = sum(map(int, Path(f"/proc/{member}/stat").read_text().rsplit(")")[1].split()[11:13]))
+    return taken
