@@ -3,12 +3,13 @@
 
 import sys
 
-from benchmarks import deployment, memory, messages, rtt, serializers, startup, step, vector
+from benchmarks import allocation, deployment, memory, messages, rtt, serializers, startup, step, vector
 from benchmarks.report import machine, refuse_beside_training, show
 
 ALL = {
     "step": step,
     "deployment": deployment,
+    "allocation": allocation,
     "startup": startup,
     "memory": memory,
     "messages": messages,

@@ -28,7 +28,7 @@ def figures() -> Iterator[Figure]:
         tiny = Path(folder) / "tiny.c"
         tiny.write_text("int f(int a) { return a + 1; }\n")
         (start,) = resolve(tiny)
-        oz_start, policy_start = _seconds(_oz(start)), _seconds(_policy(policy, start))
+        oz_start, policy_start = seconds(_oz(start)), seconds(_policy(policy, start))
         ratios = [_ratio(policy, program, oz_start, policy_start) for program in programs]
     note = f"{PROGRAMS} test modules, start-up taken off"
     yield Figure("compile time of the policy / default<Oz>, median", float(np.median(ratios)), "x", 2, 1.3, note=note)
@@ -40,8 +40,8 @@ def figures() -> Iterator[Figure]:
 
 
 def _ratio(policy: Path, program: Program, oz_start: float, policy_start: float) -> float:
-    policy_seconds = _seconds(_policy(policy, program)) - policy_start
-    return policy_seconds / (_seconds(_oz(program)) - oz_start)
+    policy_seconds = seconds(_policy(policy, program)) - policy_start
+    return policy_seconds / (seconds(_oz(program)) - oz_start)
 
 
 def _oz(program: Program) -> list[str | Path]:
@@ -53,7 +53,7 @@ def _policy(policy: Path, program: Program) -> list[str | Path]:
     return [toolchain.tool("opt"), *plugin, "-disable-output", program.bitcode]
 
 
-def _seconds(command: list[str | Path]) -> float:
+def seconds(command: list[str | Path]) -> float:
     """The fastest of several runs: what the machine adds is never negative."""
     times = []
     for _ in range(REPEATS):

@@ -233,11 +233,16 @@ def evaluate(
     """Compare a policy with the compiler's own heuristic and with what does not learn, program by program."""
     from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.policies import shipped
-    from mlcb_gym.training.allocating import evaluate_eviction
+    from mlcb_gym.training.allocating import evaluate_allocation
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
     from mlcb_gym.training.inlining import evaluate_inliner
 
-    evaluations: dict[str, Callable[..., Evaluation]] = {"posetrl": evaluate_policy, "inliner": evaluate_inliner, "eviction": evaluate_eviction}
+    evaluations: dict[str, Callable[..., Evaluation]] = {
+        "posetrl": evaluate_policy,
+        "inliner": evaluate_inliner,
+        "eviction": evaluate_allocation,
+        "priority": evaluate_allocation,
+    }
     folder = policy if policy != Path() else shipped().get(task)
     if folder is None:
         raise errors.PolicyError(f"{task}: no policy ships, expected --policy FOLDER")

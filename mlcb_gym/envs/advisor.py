@@ -70,7 +70,7 @@ class AdvisorEnv(CompilerEnv):
         """See Rewards."""
         if self._measure is None:
             return 0.0
-        return (before[self._measure] - after[self._measure]) / max(after[default_of(self._measure)], 1.0)
+        return (before[self._measure] - after[self._measure]) / (after[default_of(self._measure)] or 1.0)
 
     def measured_at_start(self, final: Metrics) -> Metrics:
         """What LLVM's own heuristic makes of the program: that is what an episode is compared with."""

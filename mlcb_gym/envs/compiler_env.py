@@ -284,7 +284,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         if self.judged is None or not set(self.judged) <= set(self._metrics):
             return None
         own, heuristic = (self._metrics[name] for name in self.judged)
-        return float(own / max(heuristic, 1))
+        return float(own / heuristic) if heuristic else 1.0 + own
 
     def render(self) -> str | None:  # type: ignore[override]
         """One line: the program, the steps taken, the return so far, and what was measured last."""

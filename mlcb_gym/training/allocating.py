@@ -13,14 +13,17 @@ from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.advisor import default_of
+from mlcb_gym.envs.compiler_env import Action, CompilerEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.evaluation import COUNTS, POLICY, Evaluation, random_episode
-from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order
+from mlcb_gym.training.rollouts import PARALLEL, Observation, Script, episode, play_in_order
 from mlcb_gym.training.traces import Trace
 
 GREEDY = "greedy"
 """LLVM's own advisor."""
+
+Answer = Callable[[Observation], Action]
 
 
 def last_allowed(observation: Observation) -> int:
@@ -33,11 +36,30 @@ def first_allowed(observation: Observation) -> int:
     return int(np.flatnonzero(observation[MASK])[0])
 
 
-NULLS: Mapping[str, Choose] = {"never": last_allowed, "first": first_allowed}
+def same_for_all(observation: Observation) -> np.ndarray:
+    """No live range comes before another."""
+    return np.zeros(1, np.float32)
 
 
-def evaluate_eviction(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
-    """Evaluates a policy folder, one greedy episode a program. A program without a decision counts as 1.
+def small_first(observation: Observation) -> np.ndarray:
+    """Live ranges by their size, the opposite of what LLVM does."""
+    return 1 / (1 + observation["li_size"].astype(np.float32))
+
+
+NULLS: Mapping[str, Mapping[str, Answer]] = {
+    "eviction": {"never": last_allowed, "first": first_allowed},
+    "priority": {"same": same_for_all, "small first": small_first},
+}
+"""By task, what does not learn."""
+
+
+def any_priority(rng: np.random.Generator) -> Answer:
+    """All equally likely."""
+    return lambda observation: rng.random(1, np.float32)
+
+
+def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
+    """Evaluates a policy folder for either task, one greedy episode a program. A program without a decision counts as 1.
 
     Args:
         counts: of how many random episodes the best is taken.
@@ -53,9 +75,22 @@ def evaluate_eviction(folder: Path, programs: ProgramsLike, *, counts: Sequence[
             return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
 
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: policy.choose, **NULLS}.items():
+        for method, choose in {POLICY: decided(policy, envs[0]), **NULLS[policy.task]}.items():
             evaluation.add(method, run(partial(episode, choose=choose), method))
-        tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
+        tried = [run(partial(_random_episode, policy.task, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
     return evaluation
+
+
+def decided(policy: OnnxPolicy, env: CompilerEnv) -> Answer:
+    """What a policy decides, as actions of the environment."""
+    if env.num_actions:
+        return policy.choose
+    return lambda observation: env.action(float(policy.logits(observation)[0]))
+
+
+def _random_episode(task: str, program: Program, seed: tuple[int, int]) -> Script[Trace]:
+    if task == "eviction":
+        return random_episode(program, seed)
+    return episode(program, any_priority(np.random.default_rng([*seed, int(program.digest[:8], 16)])))

@@ -9,8 +9,11 @@ from typing import Any, Literal
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import VectorEnv, VectorWrapper
 from ray.tune.registry import register_env
+
+from mlcb_gym.errors import TaskError
 
 RLLIB_NAME = "mlcb_gym"
 """The name under which RLlib finds ``TrainingEnv``; checkpoints hold it."""
@@ -26,8 +29,17 @@ class Environment:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
+        """The environments.
+
+        Raises:
+            TaskError: they ask for a value, which no recipe learns.
+        """
         arguments = {**self.arguments, **overrides}
-        return gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **arguments)
+        made = gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **arguments)
+        if not isinstance(made.unwrapped.single_action_space, spaces.Discrete):
+            made.close()
+            raise TaskError(f"{self.id}: asks for a value, which no recipe learns, expected a task that asks for a choice")
+        return made
 
 
 @dataclass(frozen=True)

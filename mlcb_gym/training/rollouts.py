@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcb_gym.envs.compiler_env import Action
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.training.traces import Trace
 
@@ -52,8 +53,8 @@ class Answer:
 
 
 Result = TypeVar("Result")
-Script = Generator[Reset | int, Answer, Result]
-Choose = Callable[[Observation], int | None]
+Script = Generator[Reset | Action, Answer, Result]
+Choose = Callable[[Observation], Action | None]
 """From an observation to an action; None leaves the episode where it is."""
 
 
@@ -72,7 +73,7 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
         return Trace(name, (), (1.0,))
     except MlcbError as error:
         return Trace(name, (), (), str(error))
-    actions: list[int] = []
+    actions: list[Action] = []
     answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
         answer = yield action
@@ -99,7 +100,7 @@ def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
     """An episode, and all that was seen before its decisions."""
     seen: list[Observation] = []
 
-    def record(observation: Observation) -> int | None:
+    def record(observation: Observation) -> Action | None:
         seen.append({name: np.array(value) for name, value in observation.items()})
         return choose(observation)
 
@@ -160,7 +161,7 @@ class _Lane(Generic[Result]):
                 yield stop.value
             self.script, outcome = next(self._scripts, None), None
 
-    def _send(self, command: Reset | int) -> None:
+    def _send(self, command: Reset | Action) -> None:
         """Gives a command to the compiler."""
         self._resetting, self._refused = isinstance(command, Reset), None
         try:
@@ -184,7 +185,7 @@ class _Lane(Generic[Result]):
         return Answer(observation, info, terminated or truncated)
 
 
-def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Reset | int:
+def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Reset | Action:
     """The next command of a script that gets what came of its last one."""
     if isinstance(outcome, MlcbError):
         return script.throw(outcome)

@@ -15,7 +15,7 @@ from mlcb_gym.training.recipe import Recipe
 RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo)}
 """The recipes by the name of their algorithm."""
 
-DEFAULT_RECIPES = {"inliner": "mlgo"}
+DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "mlgo"}
 """By task; where there is none, PPO."""
 
 

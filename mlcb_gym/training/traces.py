@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mlcb_gym.envs.compiler_env import Action
+
 FAILED_RATIO = 2.0
 """The ratio that a failed episode counts with if not even its first state was measured, as without ``dense``.
 
@@ -24,7 +26,7 @@ class Trace:
     """
 
     program: str
-    actions: tuple[int, ...]
+    actions: tuple[Action, ...]
     ratios: tuple[float, ...]
     error: str | None = None
     measured: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a policy in LLVM's register allocator costs `llc -O2`."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+from gymnasium import spaces
+
+from benchmarks.deployment import seconds
+from benchmarks.report import Figure
+from mlcb_gym import toolchain
+from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.allocation import LLC
+from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.export.aot import compile_policy
+from mlcb_gym.export.export import write_policy
+
+PROGRAMS, SEED = 20, 1
+
+
+def figures() -> Iterator[Figure]:
+    rng = np.random.default_rng(SEED)
+    test = resolve("default/test")
+    with tempfile.TemporaryDirectory() as folder, closing(EvictionEnv(programs="embedded/test")) as env:
+        programs = [_optimized(test[i], Path(folder)) for i in rng.permutation(len(test))[:PROGRAMS]]
+        policy = _untrained(env, Path(folder) / "policy")
+        compiled = compile_policy(policy, policy / "policy.so")
+        note = f"eviction, {PROGRAMS} test modules, start-up included"
+        stock = [seconds(_llc(program)) for program in programs]
+        for kind, uri, must in (("ahead of time", f"aot:{compiled}", 1.3), ("in ONNX Runtime", f"onnx:{policy}", None)):
+            ratios = [seconds(_llc(program, uri)) / alone for program, alone in zip(programs, stock, strict=True)]
+            yield Figure(f"compile time of a policy {kind} / llc -O2, median", float(np.median(ratios)), "x", must, note=note)
+        yield Figure("llc -O2, median", 1e3 * float(np.median(stock)), "ms")
+
+
+def _optimized(program: Program, folder: Path) -> Path:
+    """As clang -O2 has it before code generation."""
+    output = folder / f"{program.digest}.bc"
+    command: list[str | Path] = [toolchain.tool("clang"), "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", output]
+    subprocess.run(command, check=True)
+    return output
+
+
+def _untrained(env: EvictionEnv, folder: Path) -> Path:
+    """A policy of the size that a recipe trains; what it decides does not matter."""
+    assert isinstance(env.observation_space, spaces.Dict)
+    assert isinstance(env.action_space, spaces.Discrete)
+    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(64, 64))).eval()
+    return write_policy(network, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
+def _llc(program: Path, uri: str | None = None) -> list[str | Path]:
+    plugin = [] if uri is None else [f"-load={toolchain.plugin()}", f"-mlcb-runner={uri}"]
+    return [toolchain.tool("llc"), *plugin, *LLC, program, "-o", "/dev/null"]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A policy for the register allocator: cloned from LLVM's own advisor, at work in stock compilers, and evaluated."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+from mlcb_gym.agents.columns import ColumnFeatures
+from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.allocation import AllocationEnv
+from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.export.aot import compile_policy
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
+from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.session.objects import object_metrics
+from mlcb_gym.training.allocating import evaluate_allocation
+from mlcb_gym.training.cloning import clone_heuristic
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.policy import batch, random_observations
+from mlcb_gym.training.recipe import Distillation
+from mlcb_gym.training.rollouts import observed, play_in_order
+from mlcb_gym.training.run import recipe
+from tests.test_allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
+
+
+class HighestFirst(nn.Module):
+    """Priorities by the weight of a range alone, in the units of LLVM's."""
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return observation["weight"].clamp(max=1e6) * 1000
+
+
+def untrained(env: AllocationEnv) -> LogitsNetwork:
+    torch.manual_seed(1)
+    assert isinstance(env.observation_space, spaces.Dict)
+    assert isinstance(env.action_space, spaces.Discrete)
+    return LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0)).eval()
+
+
+@pytest.fixture(scope="module")
+def policies(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """One for each task, compiled ahead of time too."""
+    made = {}
+    for env in (EvictionEnv(programs=PROGRAM, session=worker), PriorityEnv(programs=PROGRAM, session=worker)):
+        network = untrained(env) if env.num_actions else HighestFirst()
+        folder = tmp_path_factory.mktemp(env.task) / "policy"
+        made[env.task] = write_policy(network, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+        compile_policy(folder, folder / "policy.so")
+    return made
+
+
+def test_a_column_is_rated_alike_wherever_it_stands(worker: WorkerSession) -> None:
+    env = EvictionEnv(programs=PROGRAM, session=worker)
+    network = untrained(env)
+    assert isinstance(network.features, ColumnFeatures)
+    seen = random_observations([env], env.programs, 1, 1)
+    order = torch.tensor([2, 0, 1, *range(3, 33)])
+    moved = {name: value[:, order] if value.shape[1:] == (33,) else value for name, value in seen.items()}
+    moved["eviction_default"] = order.argsort()[seen["eviction_default"]]
+    torch.testing.assert_close(network(moved), network(seen)[:, order])
+
+
+def test_clone_decides_as_llvm_does(worker: WorkerSession) -> None:
+    environment = Environment("RegAllocEviction-v0", {"programs": [PROGRAM, "embedded/validation/huffman"]})
+    weights = clone_heuristic(environment, recipe("mlgo"), config=Distillation(epochs=60, batch=32, weight_decay=0.0))
+    env = EvictionEnv(programs="embedded/validation/max_flow", session=worker)
+    own = {name.removeprefix("network."): value for name, value in weights.items() if name.startswith("network.")}
+    network = LogitsNetwork(env.observation_space, env.action_space, recipe("mlgo").network)  # type: ignore[arg-type]
+    network.load_state_dict(own)
+    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("eviction"))])  # type: ignore[arg-type]
+    tensors = batch(seen)
+    with torch.inference_mode():
+        chosen = network.eval()(tensors).masked_fill(tensors["action_mask"] == 0, -torch.inf).argmax(dim=1)
+    assert chosen.tolist() == [int(one["eviction_default"].item()) for one in seen]
+
+
+@pytest.mark.parametrize("scheme", ["onnx", "aot"])
+@pytest.mark.parametrize("tool", ["llc", "clang"])
+def test_stock_compiler_decides_as_the_environment_does(
+    policies: Mapping[str, Path], worker: WorkerSession, tool: str, scheme: str, tmp_path: Path
+) -> None:
+    program = optimized(PROGRAM, tmp_path) if tool == "llc" else resolve(PROGRAM)[0].bitcode
+    folder = policies["eviction"]
+    uri = f"onnx:{folder}" if scheme == "onnx" else f"aot:{folder}/policy.so"
+    subprocess.run(with_policy(stock(tool, program, tmp_path / "out.o"), uri), check=True)
+    pipeline = "" if tool == "llc" else "default<O2>"
+    with closing(EvictionEnv(programs=program, session=worker, pipeline=pipeline, optsize=True)) as env:
+        _, _, info = finish(env, OnnxPolicy(folder).choose, program)
+    assert info["ratio"] != 1.0
+    assert object_metrics(tmp_path / "out.o", ["text"]) == {"text": info["text"]}
+
+
+def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tmp_path: Path) -> None:
+    program = resolve(PROGRAM)[0].bitcode
+    objects = set()
+    for name, chosen in (("none", []), ("one", ["eviction"]), ("other", ["priority"]), ("both", ["priority", "eviction"])):
+        write_clang_config(tmp_path / "mlcb.cfg", [policies[task] for task in chosen])
+        command = stock("clang", program, tmp_path / f"{name}.o")
+        subprocess.run([CLANG, f"--config={tmp_path}/mlcb.cfg", *command[1:]], check=True)
+        objects.add((tmp_path / f"{name}.o").read_bytes())
+    assert len(objects) == 4
+
+
+@pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])
+def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    evaluation = evaluate_allocation(policies[task], [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
+    assert set(evaluation.size) == {"greedy", "policy", "random, best of 1"} | nulls
+    assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
+    assert evaluation.size["random, best of 1"][0] > 1.0
+    assert not evaluation.failures
+    assert np.isfinite(evaluation.estimates("policy")["size"].mean)  # type: ignore[union-attr]
+
+
+def test_recipe_for_a_value_is_none() -> None:
+    with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which no recipe learns"):
+        Environment("RegAllocPriority-v0", {"programs": PROGRAM}).make(1)
