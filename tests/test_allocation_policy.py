@@ -120,7 +120,7 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mappi
     evaluation = evaluate_allocation(policies[task], [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
     assert set(evaluation.size) == {"greedy", "policy", "random, best of 1"} | nulls
     assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
-    assert evaluation.size["random, best of 1"][0] > 1.0
+    assert evaluation.size["random, best of 1"][0] != 1.0
     assert not evaluation.failures
     assert np.isfinite(evaluation.estimates("policy")["size"].mean)  # type: ignore[union-attr]
 
