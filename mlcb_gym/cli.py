@@ -124,7 +124,6 @@ def train(
 ) -> None:
     """Train a policy with RLlib."""
     from mlcb_gym.corpus.programs import resolve
-    from mlcb_gym.envs import env_class
     from mlcb_gym.training.cloning import clone_heuristic
     from mlcb_gym.training.distill import warm_start
     from mlcb_gym.training.environment import Environment
@@ -133,8 +132,7 @@ def train(
 
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
-    own = {"actions": actions, "max_steps": max_steps, "start": start}
-    arguments = {"programs": programs} | {name: own[name] for name in env_class(task).parameters if name in own} | assigned(env or [])
+    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | assigned(env or [])
     environment = Environment(environments()[task], arguments)
     try:
         chosen = recipe(algo.value if algo else DEFAULT_RECIPES.get(task, "ppo"), {"seed": seed} | assigned(set_ or []))
@@ -153,23 +151,31 @@ def train(
 @app.command()
 def search(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
+    task: Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="[TASK]")] = "posetrl",
     programs: Programs = TRAINING,
-    max_steps: int = 10,
-    actions: str = "default",
+    max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
+    actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
+    env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as reward=object")] = None,
+    policy: Annotated[Path | None, typer.Option(help="inliner: whose decisions are looked into; by default the heuristic's")] = None,
+    decisions: Annotated[int, typer.Option(min=1, help="inliner: of how many decisions of a program, drawn at random")] = 12,
+    improve: Annotated[bool, typer.Option(help="inliner: look into all, and go on with the better answer")] = False,
 ) -> None:
-    """Look ahead by forking the compiler: what every action leads to, for `mlcb train --decisions`."""
+    """Fork the compiler at decisions: what every action leads to, for `mlcb train --decisions`."""
     from rich.progress import track
 
-    from mlcb_gym.envs.posetrl import PosetRLEnv
-    from mlcb_gym.training.lookahead import Lookahead, look_into_all
+    from mlcb_gym.envs import env_class
+    from mlcb_gym.training.lookahead import look_into_all
+    from mlcb_gym.training.searches import search_in
 
-    with closing(PosetRLEnv(programs=programs, max_steps=max_steps, actions=actions)) as env:
+    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps) | assigned(env or [])
+    with closing(env_class(task)(**arguments)) as made:
         failed = 0
-        for found in track(look_into_all(env, env.programs, Lookahead(), output), total=len(env.programs)):
+        look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve)
+        for found in track(look_into_all(look_into, made.programs, output), total=len(made.programs)):
             if found.error is not None:
                 failed += 1
                 print(f"{found.program}: {found.error}", file=sys.stderr)
-    if failed == len(env.programs):
+    if failed == len(made.programs):
         raise errors.CompilerError("no program could be looked into")
 
 
@@ -266,6 +272,13 @@ def serve(
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()
+
+
+def _own_arguments(task: str, **options: Any) -> dict[str, Any]:
+    """Those options that the task's environment is made with."""
+    from mlcb_gym.envs import env_class
+
+    return {name: value for name, value in options.items() if name in env_class(task).parameters}
 
 
 def assigned(assignments: list[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -33,12 +33,15 @@ from mlcb_gym.session import Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.cloning import clone_heuristic
+from mlcb_gym.training.contrast import contrast, improve
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.inlining import evaluate_inliner
+from mlcb_gym.training.lookahead import read_decisions
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
 from mlcb_gym.training.run import recipe
+from tests.test_cli import mlcb
 from tests.test_correctness import OUTPUTS, compile_, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
@@ -206,6 +209,58 @@ def test_embeddings_are_those_of_caller_and_callee(make: Make) -> None:
     assert embedded["callee_embedding"].shape == embedded["caller_embedding"].shape == (300,)
     assert embedded["callee_embedding"].any()
     assert not np.array_equal(embedded["callee_embedding"], embedded["caller_embedding"])
+
+
+TWICE = """
+int outside(int);
+static int local(int x) { int y = outside(x + 1); return outside(y * x) + outside(y) + y; }
+int seen(int x) { return outside(x) + outside(x + 1) * outside(x + 2) - outside(3); }
+int caller(int x) { return local(x) + local(x + 7) + seen(x); }
+"""
+
+
+def test_context_tells_what_inlining_all_calls_of_a_callee_removes(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "twice.c").write_text(TWICE)
+    env = make(programs=tmp_path / "twice.c", context=True)
+    (seen,) = play_in_order([env], [observed(env.programs[0], lambda _: 0)])
+    names = ("callee_discardable", "callee_calls", "callee_inlined", "callee_left", "caller_discardable", "caller_calls")
+    assert [tuple(int(one[name].item()) for name in names) for one in seen] == [(1, 2, 0, 0, 0, 0), (1, 2, 0, 1, 0, 0), (0, 1, 0, 0, 0, 0)]
+    assert seen[0]["callee_instructions"] == seen[1]["callee_instructions"] != seen[2]["callee_instructions"]
+    assert make(programs=tmp_path / "twice.c").reset()[0]["callee_calls"].shape == (0,)
+
+
+def replayed(env: InlinerEnv, answers: Sequence[int]) -> float:
+    """The ratio where LLVM's heuristic answers what is left."""
+    remaining = iter(answers)
+    return finish(env, lambda observation: next(remaining, default(observation)), env.programs[0])[2]["ratio"]
+
+
+def test_contrasted_answers_come_to_what_giving_them_does(make: Make) -> None:
+    env = make()
+    decisions = contrast(env, env.programs[0], default, decisions=4)
+    assert len(decisions) == 4
+    for decision in decisions:
+        assert [replayed(env, (*decision.taken, answer)) for answer in (0, 1)] == decision.outcomes.tolist()
+        assert decision.outcomes[default(decision.observation)] == decision.ratio == 1.0
+        assert decision.weight == decisions[0].weight > 1
+
+
+def test_search_ends_at_the_smallest_that_it_saw(make: Make) -> None:
+    env = make(programs="embedded/validation/max_flow", reward="object")
+    decisions = improve(env, env.programs[0], default)
+    smallest = min(decision.best for decision in decisions)
+    assert smallest < 1.0
+    last = decisions[-1]
+    assert replayed(env, (*last.taken, int(last.outcomes.argmin()))) == smallest
+
+
+def test_search_of_the_command_line_starts_a_training(tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    programs = ["--programs", PROGRAM, "--programs", str(tmp_path / "leaf.c")]
+    done = mlcb("search", "inliner", *programs, "--decisions", "3", "--env", "reward=object", "-o", tmp_path / "decisions")
+    assert (done.returncode, done.stderr) == (0, "")
+    (decisions,) = read_decisions(tmp_path / "decisions").values()
+    assert len(decisions) == 3
 
 
 LEAF = "int lonely(int x) { return x + 1; }\n"

@@ -5,6 +5,7 @@ import copy
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from select import select
 from typing import Any
@@ -18,7 +19,7 @@ from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.training.coreset import Matrix, evaluate_sequences
 from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.lookahead import Lookahead, look_into_all, read_decisions
+from mlcb_gym.training.lookahead import Lookahead, look, look_into_all, read_decisions
 from mlcb_gym.training.policy import evaluate, random
 from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
 from mlcb_gym.training.run import recipe
@@ -138,7 +139,7 @@ class ForkingToy(ToyEnv):
 
 def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
     env = ForkingToy()
-    (found,) = look_into_all(env, [ToyProgram("toy:1", "0" * 64)], Lookahead(), tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = look_into_all(partial(look, env, lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
     assert found.error is None
     assert found.decisions[0].best == pytest.approx(OPTIMUM)
     assert [d.taken for d in read_decisions(tmp_path)["0" * 64]] == [d.taken for d in found.decisions]
@@ -147,13 +148,13 @@ def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path
 
 def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> None:
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
-    found = list(look_into_all(ForkingToy(), programs, Lookahead(), tmp_path))  # type: ignore[arg-type]
+    found = list(look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), programs, tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
     programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
-    assert not [f.error for f in look_into_all(ForkingToy(), programs, Lookahead(), tmp_path) if f.error]  # type: ignore[arg-type]
+    assert not [f.error for f in look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
     network = {"hidden": [64]}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
@@ -165,7 +166,7 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
 @pytest.mark.parametrize("forks", [3, 7])
 def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: int) -> None:
     env = ForkingToy(forks)
-    (found,) = look_into_all(env, [ToyProgram("toy:1", "0" * 64)], Lookahead(), tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = look_into_all(partial(look, env, lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
     assert found.error == "the fork bomb squad came"
     assert env.made == [forks]
     assert not env.open

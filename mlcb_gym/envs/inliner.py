@@ -13,6 +13,7 @@ from mlcb_gym.session import INLINER, StockSession
 
 METRICS: dict[str, tuple[str, ...]] = {
     "size": ("text", "size"),
+    "object": ("size", "text"),
     "instructions": ("ir_instructions",),
     "throughput": ("throughput",),
     "none": (),
@@ -44,6 +45,7 @@ class InlinerEnv(AdvisorEnv):
 
     ## Rewards
     - ``"size"``: (default - final) / default, in bytes of ``.text``, where default is what the same pipeline reaches with LLVM's own heuristic.
+    - ``"object"``: the same for all allocated sections but BSS, what stack unwinding needs included.
     - ``"instructions"``, ``"throughput"``: the same for IR instructions, without generating code; for llvm-mca cycles, weighted by block
       frequency and call counts.
     - ``"none"``: 0, and nothing is measured.
@@ -69,14 +71,16 @@ class InlinerEnv(AdvisorEnv):
     | ``pipeline`` | ``"default<Oz>"`` | what the inliner is part of, as ``opt -passes`` reads it; ``"scc-oz-module-inliner"`` is it alone |
     | ``reward`` | ``"size"`` | see Rewards |
     | ``embedding`` | ``"none"`` | IR2Vec embeddings of caller and callee: ``"symbolic"`` or ``"flow-aware"`` |
+    | ``context`` | False | whether the callee can go, and what was answered about other calls of it |
     | ``growth`` | 2.0 | factor by which the IR may grow |
     | ``dense`` | False | measure at every question; otherwise at the end alone |
     | ``barred`` | () | answers that are never allowed |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``opt``: ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
-    A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``barred``, ``target``,
-    ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising straight-line code.
+    A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``context``,
+    ``barred``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
+    straight-line code.
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -92,9 +96,9 @@ class InlinerEnv(AdvisorEnv):
     """
 
     task = "inliner"
-    parameters = ("pipeline", "growth", "embedding")
+    parameters = ("pipeline", "growth", "embedding", "context")
     heuristic = "inlining_default"
-    not_stock: ClassVar[Mapping[str, Any]] = {**AdvisorEnv.not_stock, "embedding": NO_EMBEDDING}
+    not_stock: ClassVar[Mapping[str, Any]] = {**AdvisorEnv.not_stock, "embedding": NO_EMBEDDING, "context": 0}
 
     def __init__(
         self,
@@ -103,12 +107,13 @@ class InlinerEnv(AdvisorEnv):
         pipeline: str = "default<Oz>",
         reward: str = "size",
         embedding: str = NO_EMBEDDING,
+        context: bool = False,
         growth: float = 2.0,
         dense: bool = False,
         compiler: str = "plugin",
         **kwargs: Any,
     ) -> None:
-        parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding} | _vocabulary(embedding)
+        parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding, "context": int(context)} | _vocabulary(embedding)
         super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, compiler=compiler, programs=programs, **kwargs)
 
     def _new_stock_session(self) -> StockSession:

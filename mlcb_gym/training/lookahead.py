@@ -5,16 +5,16 @@ A rollout tells what one action led to; from here a policy learns what every act
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
-from mlcb_gym.errors import MlcbError
+from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.training.rollouts import PARALLEL
 
 Actions = tuple[int, ...]
@@ -29,12 +29,14 @@ class Decision:
         observation: what a policy sees there.
         ratio: size to that of -Oz before it.
         outcomes: ``[actions]``, the smallest ratio known to be reached through each; infinite where it is masked or fails.
+        weight: what it counts beside others, when something is learnt from them.
     """
 
     taken: Actions
     observation: Observation
     ratio: float
     outcomes: np.ndarray
+    weight: float = 1.0
 
     @property
     def best(self) -> float:
@@ -66,7 +68,7 @@ class Lookahead:
 
 
 def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decision]:
-    """The decisions on one program, the first one first."""
+    """The decisions on one program, the first one first. Every program weighs the same, however many there are."""
     rng = np.random.default_rng([lookahead.seed, int(program.digest[:8], 16)])
     env.reset(options={"program": program})
     decisions: dict[Actions, Decision] = {}
@@ -90,7 +92,7 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
                 if taken not in kept:
                     clone.close()
     _back_up(decisions)
-    return list(decisions.values())
+    return [replace(decision, weight=1 / len(decisions)) for decision in decisions.values()]
 
 
 def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
@@ -129,15 +131,19 @@ def _back_up(decisions: dict[Actions, Decision]) -> None:
             decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
 
 
-def look_into_all(env: CompilerEnv, programs: Sequence[Program], lookahead: Lookahead, folder: Path) -> Iterator[Found]:
-    """Looks into one program after another, into one file each; those found there are not looked into again. A failure is yielded too."""
+def look_into_all(look_into: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
+    """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to decide
+    gets none. A failure is yielded too."""
     folder.mkdir(parents=True, exist_ok=True)
     for program in programs:
         file = folder / f"{program.digest}.npz"
         if file.exists():
             continue
         try:
-            decisions = look(env, program, lookahead)
+            decisions = look_into(program)
+        except NoDecisions:
+            yield Found(program.name, [])
+            continue
         except MlcbError as error:
             yield Found(program.name, [], str(error))
             continue
@@ -160,6 +166,7 @@ def _write(file: Path, decisions: Sequence[Decision]) -> None:
             taken=np.array([d.taken + (-1,) * (longest - len(d.taken)) for d in decisions], dtype=np.int64),
             ratio=np.array([d.ratio for d in decisions]),
             outcomes=np.stack([d.outcomes for d in decisions]),
+            weight=np.array([d.weight for d in decisions]),
             **columns,  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
         )
     unfinished.replace(file)
@@ -175,6 +182,7 @@ def _read(file: Path) -> list[Decision]:
             {name.removeprefix("observation/"): rows[name][i] for name in names},
             float(rows["ratio"][i]),
             rows["outcomes"][i],
+            float(rows["weight"][i]),
         )
         for i in range(len(rows["ratio"]))
     ]

@@ -23,6 +23,7 @@ class Distillation:
         unit: the log gain that counts as 1 in the loss.
         limit: a log loss beyond this is no worse.
         entropy: keeps the policy from deciding on noise.
+        caution: the log gain that another answer than the compiler's own heuristic's must promise.
     """
 
     epochs: int = 60
@@ -33,6 +34,7 @@ class Distillation:
     unit: float = 0.02
     limit: float = 0.1
     entropy: float = 0.03
+    caution: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

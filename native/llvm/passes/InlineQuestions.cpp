@@ -38,9 +38,13 @@ bool InlineQuestions::ask(CallBase &Call, bool Default) {
     embed(*Call.getCalledFunction(), *Parameters.Embedding, Policy.tensor<float>(Feature::callee_embedding));
     embed(*Call.getCaller(), *Parameters.Embedding, Policy.tensor<float>(Feature::caller_embedding));
   }
+  if (Parameters.Context)
+    Context.write(Call, Policy);
   Expected<bool> Answer = evaluate(Call);
   if (!Answer)
     Failure = Answer.error();
+  else if (Parameters.Context)
+    Context.answered(Call, *Answer);
   return Answer.value_or(Default);
 }
 

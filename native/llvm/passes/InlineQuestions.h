@@ -4,6 +4,7 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/ActionMask.h"
+#include "llvm/passes/CallContext.h"
 #include "llvm/passes/InlinerParameters.h"
 #include "llvm/passes/Metrics.h"
 
@@ -42,6 +43,7 @@ private:
   ModelRunner &Policy;
   measure::Measurer *Target;
   ActionMask Mask;
+  CallContext Context;
   bool Verify;
   size_t Asked = 0;
   WorkClock Work;

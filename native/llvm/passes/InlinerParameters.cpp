@@ -60,7 +60,10 @@ Expected<InlinerParameters> InlinerParameters::read(const BoundSpec &Spec) {
   Expected<std::optional<EmbeddingChoice>> Embedding = readEmbedding(*Root);
   if (!Embedding)
     return Unexpected(Embedding.error());
-  return InlinerParameters{std::move(*Pipeline), Growth, *Embedding};
+  int64_t Context = Root->getInteger("context").value_or(-1);
+  if (Context != 0 && Context != 1)
+    return invalid("context: expected 0 or 1");
+  return InlinerParameters{std::move(*Pipeline), Growth, *Embedding, Context == 1};
 }
 
 } // namespace mlcb

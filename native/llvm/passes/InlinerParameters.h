@@ -20,6 +20,7 @@ struct InlinerParameters {
   std::string Pipeline;
   double Growth;
   std::optional<EmbeddingChoice> Embedding;
+  bool Context;
 
   /// Reads the parameters of a bound spec of the task; a value that means nothing, or another vocabulary than this process's, is an
   /// error. Whether LLVM takes the pipeline is not looked at.

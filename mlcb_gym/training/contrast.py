@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the other answer to one question would have come to, where a policy answers all that follow: by forking the compiler at the question.
+
+A look-ahead tries everything, but a few decisions deep. Where there are hundreds of small ones, as when calls are inlined, only the end of an
+episode tells anything; so every clone is played to its end. What is learnt from that is the policy improved by one step (Bertsekas' rollouts).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.errors import CompilerError
+from mlcb_gym.training.lookahead import Actions, Decision
+from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Script, play_in_order
+
+
+@dataclass(frozen=True)
+class _Contrasted:
+    """A clone that answers otherwise, and the decision where it does."""
+
+    decision: Decision
+    action: int
+    clone: CompilerEnv
+
+
+def contrast(env: CompilerEnv, program: Program, policy: Choose, *, decisions: int = 12, seed: int = 1) -> list[Decision]:
+    """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it was drawn from.
+
+    Args:
+        env: one that measures at the end.
+        policy: answers what is not looked into, and all that comes after what is.
+        decisions: how many at most.
+
+    Raises:
+        NoDecisions: the program leaves none.
+        CompilerError: the compiler fails on what the policy decides.
+    """
+    ratio, length = _played(env, program, policy)
+    drawn = np.random.default_rng([seed, int(program.digest[:8], 16)]).permutation(length)[:decisions]
+    known: list[Decision] = []
+    env.reset(options={"program": program})
+    with ExitStack() as made:
+        waiting: list[_Contrasted] = []
+        for taken in _path(env, policy, drawn.max()):
+            if len(taken) in drawn:
+                known.append(_known(env, taken, _asked(env, policy), ratio, weight=length / len(drawn)))
+                waiting += _others(env, known[-1], made)
+            if len(waiting) >= PARALLEL:
+                _finish(waiting, policy)
+                waiting.clear()
+        _finish(waiting, policy)
+    return known
+
+
+def improve(env: CompilerEnv, program: Program, policy: Choose) -> list[Decision]:
+    """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``contrast``
+    has some: what a policy that errs less will see."""
+    ratio, _ = _played(env, program, policy)
+    known: list[Decision] = []
+    taken: Actions = ()
+    env.reset(options={"program": program})
+    while True:
+        decision = _known(env, taken, _asked(env, policy), ratio)
+        with ExitStack() as made:
+            _finish(list(_others(env, decision, made)), policy)
+        known.append(decision)
+        ratio = float(decision.outcomes.min())
+        own = _asked(env, policy)
+        action = own if decision.outcomes[own] == ratio else int(decision.outcomes.argmin())
+        if not _step(env, action):
+            return known
+        taken = (*taken, action)
+
+
+def _played(env: CompilerEnv, program: Program, policy: Choose) -> tuple[float, int]:
+    """The ratio that the policy reaches, and how often it is asked."""
+    env.reset(options={"program": program})
+    length = 1
+    while _step(env, _asked(env, policy)):
+        length += 1
+    assert env.ratio is not None, "to contrast answers, an environment must measure"
+    return env.ratio, length
+
+
+def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:
+    """What has been taken at each question, up to the one of number ``last``."""
+    taken: Actions = ()
+    yield taken
+    while len(taken) < last:
+        action = _asked(env, policy)
+        _step(env, action)
+        taken = (*taken, action)
+        yield taken
+
+
+def _known(env: CompilerEnv, taken: Actions, own: int, ratio: float, weight: float = 1.0) -> Decision:
+    """A decision of which only the policy's own answer is known."""
+    outcomes = np.full(env.num_actions, np.inf)
+    outcomes[own] = ratio
+    return Decision(taken, {name: np.array(value) for name, value in env.observation.items()}, ratio, outcomes, weight)
+
+
+def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_Contrasted]:
+    """A clone for every answer that is allowed and not known."""
+    for action in np.flatnonzero(env.observation["action_mask"]):
+        if np.isinf(decision.outcomes[action]):
+            yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
+
+
+def _finish(contrasted: Sequence[_Contrasted], policy: Choose) -> None:
+    """Plays every clone from its answer to the end, all at once, and writes down what it came to."""
+    answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, policy) for c in contrasted))
+    for one, answer in zip(contrasted, answers, strict=True):
+        if "error" not in answer.info:
+            one.decision.outcomes[one.action] = answer.info["ratio"]
+
+
+def _continued(action: int | None, policy: Choose) -> Script[Answer]:
+    while action is not None:
+        answer = yield action
+        action = None if answer.ended else policy(answer.observation)
+    return answer
+
+
+def _asked(env: CompilerEnv, policy: Choose) -> int:
+    action = policy(env.observation)
+    assert action is not None
+    return action
+
+
+def _step(env: CompilerEnv, action: int) -> bool:
+    """Whether the episode goes on."""
+    *_, terminated, truncated, info = env.step(action)
+    if "error" in info:
+        raise CompilerError(f"{env.program.name}: {info['error']}")
+    return not (terminated or truncated)
