@@ -157,7 +157,7 @@ def search(
     actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
     env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as reward=object")] = None,
     policy: Annotated[Path | None, typer.Option(help="inliner: whose decisions are looked into; by default the heuristic's")] = None,
-    decisions: Annotated[int, typer.Option(min=1, help="inliner: of how many decisions of a program, drawn at random")] = 12,
+    decisions: Annotated[int, typer.Option(min=1, help="inliner: how many decisions of a program, drawn at random")] = 12,
     improve: Annotated[bool, typer.Option(help="inliner: look into all, and go on with the better answer")] = False,
 ) -> None:
     """Fork the compiler at decisions: what every action leads to, for `mlcb train --decisions`."""

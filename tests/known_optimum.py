@@ -40,7 +40,6 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
-    heuristic = None
 
     def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:
         self.programs = (programs,) if isinstance(programs, str) else tuple(programs)

@@ -238,11 +238,19 @@ def replayed(env: InlinerEnv, answers: Sequence[int]) -> float:
 def test_contrasted_answers_come_to_what_giving_them_does(make: Make) -> None:
     env = make()
     decisions = contrast(env, env.programs[0], default, decisions=4)
-    assert len(decisions) == 4
+    assert decisions
     for decision in decisions:
         assert [replayed(env, (*decision.taken, answer)) for answer in (0, 1)] == decision.outcomes.tolist()
         assert decision.outcomes[default(decision.observation)] == decision.ratio == 1.0
-        assert decision.weight == decisions[0].weight > 1
+        assert decision.weight > 1
+
+
+def test_what_alone_interests_is_looked_into(make: Make) -> None:
+    env = make()
+    (seen,) = play_in_order([env], [observed(env.programs[0], default)])
+    decisions = contrast(env, env.programs[0], default, decisions=1000, interest=lambda one: 1.0 if default(one) else 1e-9)
+    assert [len(d.taken) for d in decisions] == [i for i, one in enumerate(seen) if default(one)]
+    assert {d.weight for d in decisions} == {1.0}
 
 
 def test_search_ends_at_the_smallest_that_it_saw(make: Make) -> None:
@@ -260,7 +268,7 @@ def test_search_of_the_command_line_starts_a_training(tmp_path: Path) -> None:
     done = mlcb("search", "inliner", *programs, "--decisions", "3", "--env", "reward=object", "-o", tmp_path / "decisions")
     assert (done.returncode, done.stderr) == (0, "")
     (decisions,) = read_decisions(tmp_path / "decisions").values()
-    assert len(decisions) == 3
+    assert {decision.ratio for decision in decisions} == {1.0}
 
 
 LEAF = "int lonely(int x) { return x + 1; }\n"

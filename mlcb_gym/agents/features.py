@@ -15,6 +15,14 @@ from torch import Tensor, nn
 CLIP = 8.0
 """Standardised features are cut here: a module far outside the training programs must not saturate the network."""
 
+NEAR = ("cost_estimate", "callsite_cost", "callee_instructions", "caller_instructions")
+"""What LLVM's inliner compares with a threshold of a few instructions: seen once more, unscaled, up to ``NEAR_LIMIT``."""
+NEAR_LIMIT = 200.0
+
+COUNTS = ("callee_calls", "callee_left", "callee_inlined", "callee_users", "caller_calls")
+"""Calls, of which none, one or two are worlds apart: seen once more as which of 0 to ``MANY`` they are."""
+MANY = 4
+
 MIN_DEVIATION = 1e-3
 """A feature that hardly varies in training carries no more weight than this allows."""
 
@@ -22,7 +30,7 @@ MIN_DEVIATION = 1e-3
 class Features(nn.Module):
     """What a network sees of an observation, ``[batch, width]`` float32.
 
-    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``. Any other
+    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``, ``NEAR``, ``COUNTS``. Any other
     is taken as ``asinh`` of its elements, so that a new task learns before it has features of its own.
     """
 
@@ -65,13 +73,21 @@ class Features(nn.Module):
         if name == "instructions":
             logs = value.clamp_min(1.0).log()
             return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
+        if name in NEAR:
+            return torch.cat([torch.asinh(value), value.clamp(-NEAR_LIMIT, NEAR_LIMIT)], dim=1)
         if total is None or name not in ("embedding", "opcodes", "properties"):
             return torch.asinh(value)
         return torch.cat([torch.asinh(value), value / total], dim=1)
 
     def _categorical(self, observation: Mapping[str, Tensor]) -> Tensor:
-        if "last_actions" not in self.inputs:
-            return torch.zeros((next(iter(observation.values())).shape[0], 0))
-        taken = observation["last_actions"].long()
-        known = torch.arange(self.actions, device=taken.device)
-        return (taken.unsqueeze(-1) == known).float().flatten(1)
+        rows = next(iter(observation.values())).shape[0]
+        parts = [torch.zeros((rows, 0))]
+        if "last_actions" in self.inputs:
+            parts.append(_one_hot(observation["last_actions"], self.actions))
+        parts += [_one_hot(observation[name].clamp(max=MANY), MANY + 1) for name in COUNTS if name in self.inputs]
+        return torch.cat(parts, dim=1)
+
+
+def _one_hot(value: Tensor, choices: int) -> Tensor:
+    """Zeros where the value is none of the choices."""
+    return (value.long().unsqueeze(-1) == torch.arange(choices, device=value.device)).float().flatten(1)

@@ -34,10 +34,17 @@ def bitcode(path: Path) -> Path:
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
 
 
-def _checked(path: Path) -> Path:
+def is_bitcode(path: Path) -> bool:
+    """Whether a file is there and begins as bitcode does."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        if file.read(4) not in _MAGIC:
-            raise ProgramError(f"{path}: not LLVM bitcode")
+        return file.read(4) in _MAGIC
+
+
+def _checked(path: Path) -> Path:
+    if not is_bitcode(path):
+        raise ProgramError(f"{path}: not LLVM bitcode")
     return path
 
 

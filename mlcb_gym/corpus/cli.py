@@ -2,12 +2,13 @@
 """``mlcb corpus``: what programs there are, and how those get on disk that do not ship."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mlcb_gym.corpus import build as builder
-from mlcb_gym.corpus import corpora, programs
+from mlcb_gym.corpus import compile_commands, corpora, programs
 from mlcb_gym.corpus import split as splitter
 
 app = typer.Typer(help="Programs: build and list the corpora.", no_args_is_help=True)
@@ -30,6 +31,19 @@ def build(corpus: Corpus = "default", jobs: Jobs = 2) -> None:
         typer.echo(line)
     counts = Counter(module.split for module in corpora.manifest(corpus))
     typer.echo(f"{corpora.folder(corpus)}: " + ", ".join(f"{counts[split]} {split}" for split in corpora.SPLITS))
+
+
+@app.command("from-compile-commands")
+def from_compile_commands(
+    database: Annotated[Path, typer.Argument(help="The compile_commands.json of a build.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; then programs=FOLDER.")],
+    built: Annotated[bool, typer.Option(help="Take what the build embedded with -Xclang -fembed-bitcode=all.")] = False,
+    jobs: Annotated[int, typer.Option(help="Compilers at once.")] = 2,
+) -> None:
+    """Make a corpus of a build's own files, in MLGO's layout: each as clang -Oz has it before its passes."""
+    for line in compile_commands.extract(database, output, built=built, jobs=jobs):
+        typer.echo(line, err=True)
+    typer.echo(f"{output}: {len(programs.resolve(output))} modules")
 
 
 @app.command()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from mlcb_gym.corpus import bitcode, corpora
+from mlcb_gym.corpus import bitcode, corpora, mlgo
 from mlcb_gym.errors import ProgramError
 
 
@@ -32,7 +32,8 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """The programs that ``uri`` names.
 
     A corpus (``"embedded"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), a file
-    (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted), or a sequence of these. Sources are compiled once
+    (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a ``corpus_description.json``, as MLGO's tools
+    write it, what that lists), or a sequence of these. Sources are compiled once
     and cached. Whatever is missing, empty or does not compile is a `ProgramError`.
     """
     if isinstance(uri, str | Path | Program):
@@ -51,6 +52,8 @@ def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
     if isinstance(uri, str) and corpora.is_embedded(uri):
         return tuple(_of_source(file) for file in corpora.embedded(uri))
     path = Path(uri)
+    if mlgo.is_described(path):
+        return tuple(_of_described(name, file, path) for name, file in mlgo.described(path))
     if path.is_dir():
         return tuple(_of_file(file, path) for file in _files(path))
     if not path.exists():
@@ -70,6 +73,10 @@ def _of_file(path: Path, root: Path) -> Program:
     compiled = bitcode.bitcode(path)
     name = path.relative_to(root).as_posix()
     return Program(name, str(path), compiled, root.resolve().name, sha256(compiled.read_bytes()).hexdigest())
+
+
+def _of_described(name: str, path: Path, root: Path) -> Program:
+    return Program(name, str(path), path, root.resolve().name, sha256(path.read_bytes()).hexdigest())
 
 
 def _of_source(source: Path) -> Program:

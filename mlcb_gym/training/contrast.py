@@ -5,7 +5,7 @@ A look-ahead tries everything, but a few decisions deep. Where there are hundred
 episode tells anything; so every clone is played to its end. What is learnt from that is the policy improved by one step (Bertsekas' rollouts).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
@@ -15,7 +15,10 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import CompilerError
 from mlcb_gym.training.lookahead import Actions, Decision
-from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Script, play_in_order
+from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Observation, Script, play_in_order
+
+Interest = Callable[[Observation], float]
+"""How much is expected of looking into a decision; more than 0."""
 
 
 @dataclass(frozen=True)
@@ -27,27 +30,33 @@ class _Contrasted:
     clone: CompilerEnv
 
 
-def contrast(env: CompilerEnv, program: Program, policy: Choose, *, decisions: int = 12, seed: int = 1) -> list[Decision]:
-    """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it was drawn from.
+def contrast(
+    env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = lambda _: 1.0, seed: int = 1
+) -> list[Decision]:
+    """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
 
     Args:
         env: one that measures at the end.
         policy: answers what is not looked into, and all that comes after what is.
-        decisions: how many at most.
+        decisions: how many on average.
+        interest: what a decision's chance to be drawn is proportional to.
 
     Raises:
         NoDecisions: the program leaves none.
         CompilerError: the compiler fails on what the policy decides.
     """
-    ratio, length = _played(env, program, policy)
-    drawn = np.random.default_rng([seed, int(program.digest[:8], 16)]).permutation(length)[:decisions]
+    ratio, interests = _played(env, program, policy, interest)
+    chances = np.minimum(1.0, decisions * interests / interests.sum())
+    drawn = np.flatnonzero(np.random.default_rng([seed, int(program.digest[:8], 16)]).random(len(chances)) < chances)
     known: list[Decision] = []
+    if not len(drawn):
+        return known
     env.reset(options={"program": program})
     with ExitStack() as made:
         waiting: list[_Contrasted] = []
-        for taken in _path(env, policy, drawn.max()):
+        for taken in _path(env, policy, drawn[-1]):
             if len(taken) in drawn:
-                known.append(_known(env, taken, _asked(env, policy), ratio, weight=length / len(drawn)))
+                known.append(_known(env, taken, _asked(env, policy), ratio, weight=1 / chances[len(taken)]))
                 waiting += _others(env, known[-1], made)
             if len(waiting) >= PARALLEL:
                 _finish(waiting, policy)
@@ -76,14 +85,14 @@ def improve(env: CompilerEnv, program: Program, policy: Choose) -> list[Decision
         taken = (*taken, action)
 
 
-def _played(env: CompilerEnv, program: Program, policy: Choose) -> tuple[float, int]:
-    """The ratio that the policy reaches, and how often it is asked."""
+def _played(env: CompilerEnv, program: Program, policy: Choose, interest: Interest = lambda _: 1.0) -> tuple[float, np.ndarray]:
+    """The ratio that the policy reaches, and how interesting each of its decisions is."""
     env.reset(options={"program": program})
-    length = 1
+    interests = [interest(env.observation)]
     while _step(env, _asked(env, policy)):
-        length += 1
+        interests.append(interest(env.observation))
     assert env.ratio is not None, "to contrast answers, an environment must measure"
-    return env.ratio, length
+    return env.ratio, np.array(interests)
 
 
 def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:

@@ -22,13 +22,11 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Decision, read_decisions
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.rollouts import Choose
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Decisions as a batch: ``regrets`` ``[n, actions]`` are log sizes above the best one reachable, in units of ``Distillation.unit``, and
-    ``Distillation.caution`` where an answer is not that of the compiler's own heuristic."""
+    """Decisions as a batch: ``regrets`` ``[n, actions]`` are log sizes above the best one reachable, in units of ``Distillation.unit``."""
 
     observations: Mapping[str, Tensor]
     regrets: Tensor
@@ -36,19 +34,15 @@ class Outcomes:
     weights: Tensor
 
     @classmethod
-    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation, heuristic: Choose | None = None) -> "Outcomes":
+    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation) -> "Outcomes":
         """All decisions of the programs, each with its weight."""
         decisions = [d for program in programs for d in program]
         best = np.log([d.best for d in decisions])
         regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
-        regrets = regrets.clip(0.0, distillation.limit)
-        if heuristic is not None:
-            own = np.array([heuristic(d.observation) for d in decisions])
-            regrets += distillation.caution * (np.arange(regrets.shape[1]) != own[:, None])
-        weights = np.array([d.weight for d in decisions])
+        weights = np.array([d.weight for d in decisions]) ** distillation.importance
         return cls(
             batch([d.observation for d in decisions]),
-            torch.from_numpy(regrets / distillation.unit).float(),
+            torch.from_numpy(regrets.clip(0.0, distillation.limit) / distillation.unit).float(),
             torch.from_numpy(-best).float(),
             torch.from_numpy(weights / weights.mean()).float(),
         )
@@ -56,10 +50,8 @@ class Outcomes:
 
 def warm_start(environment: Environment, recipe: Recipe, decisions: Path) -> dict[str, Tensor]:
     """The weights that training starts from, distilled from what a look-ahead wrote to the folder ``decisions``."""
+    outcomes = Outcomes.of(read_decisions(decisions).values(), recipe.distillation)
     with closing(environment.make(1)) as envs:
-        (env,) = envs.unwrapped.envs
-        heuristic = env.default_action if env.heuristic else None
-        outcomes = Outcomes.of(read_decisions(decisions).values(), recipe.distillation, heuristic)
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)

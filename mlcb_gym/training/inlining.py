@@ -32,6 +32,20 @@ def prefers(answer: int) -> Choose:
 NULLS: Mapping[str, Choose] = {"always": prefers(1), "never": prefers(0)}
 
 
+def interest(observation: Observation) -> float:
+    """How much is expected of the other answer: most where a callee may go, or where LLVM's cost is close to its threshold."""
+
+    def of(name: str) -> int:
+        return int(observation[name].item()) if observation[name].size else 0
+
+    cost, calls = of("cost_estimate"), of("callee_calls")
+    if of("inlining_default"):
+        return 0.15 if of("callee_discardable") else 1.0
+    if of("callee_discardable") and calls <= 2 and not of("callee_left"):
+        return 1.0 if cost < 500 or calls == 1 else 0.1
+    return 0.5 if cost < 100 else 0.15 if cost < 200 else 0.02
+
+
 def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
     """Evaluates a policy folder, one greedy episode a program. A program without a decision counts as 1.
 

@@ -132,7 +132,7 @@ def _back_up(decisions: dict[Actions, Decision]) -> None:
 
 
 def look_into_all(look_into: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
-    """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to decide
+    """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to look into
     gets none. A failure is yielded too."""
     folder.mkdir(parents=True, exist_ok=True)
     for program in programs:
@@ -147,7 +147,8 @@ def look_into_all(look_into: Callable[[Program], list[Decision]], programs: Sequ
         except MlcbError as error:
             yield Found(program.name, [], str(error))
             continue
-        _write(file, decisions)
+        if decisions:
+            _write(file, decisions)
         yield Found(program.name, decisions)
 
 

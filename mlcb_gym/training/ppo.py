@@ -9,7 +9,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import NetworkConfig
 from mlcb_gym.training.environment import Environment, Shaping
-from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.recipe import Distillation, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,7 @@ class Mlgo(Ppo):
     entropy_steps: int = 1_000_000
     shaping: Shaping = field(default_factory=lambda: Shaping(scale=100.0, limit=0.1))
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64, 64)))
+    distillation: Distillation = field(default_factory=lambda: Distillation(epochs=15, lr=2e-3, unit=0.002, limit=0.003, entropy=0.1, importance=0.0))
 
     def config(self, environment: Environment) -> PPOConfig:
         config: PPOConfig = super().config(environment).env_runners(batch_mode="complete_episodes")

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which search suits a task: what ``mlcb search`` runs on every program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.training.contrast import contrast, improve
+from mlcb_gym.training.contrast import Interest, contrast, improve
+from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.lookahead import Decision, Lookahead, look
+
+INTERESTS: Mapping[str, Interest] = {"inliner": interest}
+"""By task: which decisions are worth looking into."""
 
 
 def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve_all: bool = False) -> Callable[[Program], list[Decision]]:
@@ -17,11 +21,11 @@ def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 
 
     Args:
         policy: the folder of the policy whose answers are contrasted; by default the heuristic's are.
-        decisions: how many of a program's, unless all are improved.
+        decisions: how many of a program's on average, unless all are improved.
     """
     if env.heuristic is None:
         return partial(look, env, lookahead=Lookahead())
     choose = OnnxPolicy(policy).choose if policy else env.default_action
     if improve_all:
         return partial(improve, env, policy=choose)
-    return partial(contrast, env, policy=choose, decisions=decisions)
+    return partial(contrast, env, policy=choose, decisions=decisions, interest=INTERESTS[env.task])

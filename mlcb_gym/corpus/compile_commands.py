@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a build's own `compile_commands.json` to a corpus: every file as clang's frontend leaves it, before any pass."""
+
+import json
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mlcb_gym.corpus.build import write_module
+from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.mlgo import BITCODE, COMMAND, describe
+from mlcb_gym.errors import ProgramError
+from mlcb_gym.toolchain import tool
+
+#: Functions carry ``minsize`` as -Oz has it; what is embedded is what the passes will see.
+EMBEDDING = ("-Oz", "-g0", "-w", "-Qunused-arguments", "-Xclang", "-fembed-bitcode=all", "-c")
+LANGUAGES = {".c": "clang", ".C": "clang++", ".cc": "clang++", ".cpp": "clang++", ".cxx": "clang++", ".c++": "clang++"}
+
+_LAUNCHERS = ("ccache", "sccache", "distcc", "icecc")
+_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-MJ")
+_DROPPED = ("-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "-emit-llvm", "-fsyntax-only")
+_DROPPED_PREFIXES = ("-O", "-g", "-flto", "-fembed-bitcode", "-save-temps", "-Werror")
+_KEPT_PREFIXES = ("-gcc-toolchain", "-gcc-install-dir")
+
+
+@dataclass(frozen=True)
+class CompileCommand:
+    """One entry: ``words`` is its command line without the compiler, ``output`` the object that the build makes, relative to ``folder``."""
+
+    folder: Path
+    file: str
+    words: tuple[str, ...]
+    output: str
+
+    @property
+    def name(self) -> str:
+        """That of the module: the object's path, for one file may be compiled twice."""
+        return PurePosixPath(*(part for part in PurePosixPath(self.output).parts if part not in ("/", ".."))).as_posix()
+
+    @property
+    def object(self) -> Path:
+        """Where the build leaves it."""
+        return self.folder / self.output
+
+
+def read(file: Path) -> list[CompileCommand]:
+    """The entries of a compilation database; of several with one object the last.
+
+    Raises:
+        ProgramError: the file is no such database.
+    """
+    try:
+        entries = [_entry(entry) for entry in json.loads(file.read_text())]
+    except OSError as error:
+        raise ProgramError(f"{file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProgramError(f"{file}: no compilation database: {type(error).__name__}: {error}") from error
+    return list({entry.name: entry for entry in entries}.values())
+
+
+def extract(database: Path, output: Path, *, built: bool = False, jobs: int = 2) -> Iterator[str]:
+    """Writes a corpus to the folder ``output``; yields a line per file that could not be had.
+
+    Args:
+        built: take what the build embedded in its own objects, with ``-Xclang -fembed-bitcode=all``, instead of compiling again.
+        jobs: compilers at once.
+
+    Raises:
+        ProgramError: the database cannot be read, or nothing could be had.
+    """
+    commands = read(database)
+    names: list[str] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for command, error in zip(commands, pool.map(lambda one: _extract(one, output, built), commands), strict=True):
+            if error is None:
+                names.append(command.name)
+            else:
+                yield error
+    if not names:
+        raise ProgramError(f"{database}: none of {len(commands)} files gave a module")
+    describe(output, names)
+
+
+def _entry(entry: dict[str, Any]) -> CompileCommand:
+    words = [str(word) for word in entry["arguments"]] if "arguments" in entry else shlex.split(entry["command"])
+    if words and Path(words[0]).name in _LAUNCHERS:
+        del words[0]
+    outputs = [after for word, after in pairwise(words) if word == "-o"]
+    output = entry.get("output") or (outputs[-1] if outputs else f"{entry['file']}.o")
+    return CompileCommand(Path(entry["directory"]), str(entry["file"]), tuple(words[1:]), str(output))
+
+
+def _extract(command: CompileCommand, output: Path, built: bool) -> str | None:
+    """Writes a module; what was wrong, if anything."""
+    try:
+        if built:
+            _take(command.object, command.name, output)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                _take(_compiled(command, Path(folder) / "module.o"), command.name, output)
+    except ProgramError as error:
+        return str(error)
+    return None
+
+
+def _compiled(command: CompileCommand, output: Path) -> Path:
+    language = LANGUAGES.get(Path(command.file).suffix)
+    if language is None:
+        raise ProgramError(f"{command.file}: neither C nor C++, expected one of {' '.join(LANGUAGES)}")
+    run((tool(language), *_kept(command.words), *EMBEDDING, "-o", output), subject=command.file, folder=command.folder)
+    return output
+
+
+def _kept(words: Sequence[str]) -> Iterator[str]:
+    """What says how the file is to be understood, without what is made of it."""
+    remaining = iter(words)
+    for word in remaining:
+        if word in _WITH_VALUE:
+            next(remaining, None)
+        elif word not in _DROPPED and (word.startswith(_KEPT_PREFIXES) or not word.startswith((*_DROPPED_PREFIXES, *_WITH_VALUE))):
+            yield word
+
+
+def _take(compiled: Path, name: str, output: Path) -> None:
+    """The bitcode and the command line in an object's own sections."""
+    if not compiled.is_file():
+        raise ProgramError(f"{compiled}: no such object, expected one that the build has made")
+    with tempfile.TemporaryDirectory() as folder:
+        sections = {suffix: Path(folder) / f"module{suffix}" for suffix in (BITCODE, COMMAND)}
+        dumps = (f"--dump-section=.llvmbc={sections[BITCODE]}", f"--dump-section=.llvmcmd={sections[COMMAND]}")
+        run((tool("llvm-objcopy"), *dumps, compiled, "/dev/null"), subject=name)
+        for suffix, section in sections.items():
+            write_module(output / (name + suffix), section.read_bytes())

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A folder of modules in the layout of MLGO's tools: `corpus_description.json`, and for each module its bitcode and clang's command line."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from mlcb_gym.corpus.bitcode import is_bitcode
+from mlcb_gym.errors import ProgramError
+
+DESCRIPTION = "corpus_description.json"
+BITCODE, COMMAND = ".bc", ".cmd"
+"""What comes after a module's name. The command line is that of clang's frontend, without input and output, a zero byte after each word."""
+
+
+def is_described(folder: Path) -> bool:
+    """Whether a folder has a description of its modules."""
+    return (folder / DESCRIPTION).is_file()
+
+
+def described(folder: Path) -> list[tuple[str, Path]]:
+    """The modules of a corpus, in its order: their names and their bitcode.
+
+    Raises:
+        ProgramError: the description is none, lists nothing, or names what is not there.
+    """
+    file = folder / DESCRIPTION
+    try:
+        names = json.loads(file.read_text())["modules"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProgramError(f'{file}: expected an object with "modules", got {type(error).__name__}: {error}') from error
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise ProgramError(f'{file}: expected the names of modules in "modules"')
+    modules = [(name, folder / (name + BITCODE)) for name in names]
+    for _, path in modules:
+        if not is_bitcode(path):
+            raise ProgramError(f"{path}: named in {DESCRIPTION}, expected LLVM bitcode")
+    return modules
+
+
+def describe(folder: Path, names: Sequence[str]) -> None:
+    """Writes the description of modules that lie in ``folder``."""
+    text = json.dumps({"has_thinlto": False, "modules": list(names)}, indent=2)
+    (folder / DESCRIPTION).write_text(text + "\n")
