@@ -3,13 +3,14 @@
 
 import sys
 
-from benchmarks import allocation, deployment, memory, messages, rtt, serializers, startup, step, vector
+from benchmarks import allocation, deployment, inlining, memory, messages, rtt, serializers, startup, step, vector
 from benchmarks.report import machine, refuse_beside_training, show
 
 ALL = {
     "step": step,
     "deployment": deployment,
     "allocation": allocation,
+    "inlining": inlining,
     "startup": startup,
     "memory": memory,
     "messages": messages,

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -117,7 +118,7 @@ def train(
     actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
     start: Annotated[str, typer.Option(help="posetrl: unoptimized or Oz")] = "unoptimized",
     env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as embedding=symbolic")] = None,
-    decisions: Annotated[Path | None, typer.Option(help="start from what `mlcb search` found")] = None,
+    decisions: Annotated[list[Path] | None, typer.Option(help="start from what `mlcb search` found; repeatable")] = None,
     clone: Annotated[bool, typer.Option(help="start from the compiler's own heuristic")] = False,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a hyperparameter, as lr=1e-4 or network.hidden=[128,128]")] = None,
     resume: Annotated[bool, typer.Option(help="go on from the last checkpoint in OUTPUT")] = False,
@@ -140,7 +141,7 @@ def train(
         raise typer.BadParameter(str(error)) from error
     weights = None
     if decisions and not resume:
-        weights = warm_start(environment, chosen, decisions)
+        weights = warm_start(environment, chosen, *decisions)
     elif clone and not resume:
         weights = clone_heuristic(environment, chosen)
     budget = Budget(iterations=iterations, seconds=60 * minutes)
@@ -234,6 +235,8 @@ def evaluate(
         list[int] | None,
         typer.Option(min=1, help="of how many random episodes, and sequences of the coreset, to take the best: 1 and 10; repeatable"),
     ] = None,
+    search: Annotated[bool, typer.Option(help="inliner: what a search of each program for itself finds, too")] = False,
+    linked: Annotated[str | None, typer.Option(help="inliner: whole programs whose executables are compared, too, as embedded/test")] = None,
     seed: int = 1,
 ) -> None:
     """Compare a policy with the compiler's own heuristic and with what does not learn, program by program."""
@@ -242,10 +245,11 @@ def evaluate(
     from mlcb_gym.training.allocating import evaluate_allocation
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
     from mlcb_gym.training.inlining import evaluate_inliner
+    from mlcb_gym.training.linking import evaluate_linked
 
     evaluations: dict[str, Callable[..., Evaluation]] = {
         "posetrl": evaluate_policy,
-        "inliner": evaluate_inliner,
+        "inliner": partial(evaluate_inliner, search=search),
         "eviction": evaluate_allocation,
         "priority": evaluate_allocation,
     }
@@ -257,6 +261,9 @@ def evaluate(
     evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console().print(evaluation.table())
+    if linked:
+        sizes = evaluate_linked(folder, linked)
+        print(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
 
 
 @app.command()

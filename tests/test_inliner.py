@@ -36,13 +36,14 @@ from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.contrast import contrast, improve
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.inlining import evaluate_inliner
+from mlcb_gym.training.linking import evaluate_linked
 from mlcb_gym.training.lookahead import read_decisions
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
 from mlcb_gym.training.run import recipe
 from tests.test_cli import mlcb
-from tests.test_correctness import OUTPUTS, compile_, run
+from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
 
@@ -138,20 +139,37 @@ def assert_identical(uri: str, pipeline: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_program_prints_the_same_whatever_is_inlined(name: str, tmp_path: Path) -> None:
-    assert printed(name, tmp_path, episodes=2) == {OUTPUTS[name]}
+    assert printed(source_of(name), tmp_path, episodes=2) == {OUTPUTS[name]}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pipeline", ["default<Oz>", ALONE])
 @pytest.mark.parametrize("name", sorted(OUTPUTS))
 def test_program_prints_the_same_after_20_random_episodes(name: str, pipeline: str, tmp_path: Path) -> None:
-    assert printed(name, tmp_path, episodes=20, pipeline=pipeline) == {OUTPUTS[name]}
+    assert printed(source_of(name), tmp_path, episodes=20, pipeline=pipeline) == {OUTPUTS[name]}
 
 
-def printed(name: str, folder: Path, *, episodes: int, pipeline: str = "default<Oz>") -> set[str]:
-    """What a program prints whose calls are inlined at random."""
+def test_csmith_program_prints_the_same_whatever_is_inlined(tmp_path: Path) -> None:
+    source, expected = csmith(0, tmp_path)
+    assert printed(source, tmp_path, episodes=1, flags=CSMITH_FLAGS) == {expected}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pipeline", ["default<Oz>", ALONE])
+@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+def test_csmith_program_prints_the_same_after_20_random_episodes(index: int, pipeline: str, tmp_path: Path) -> None:
+    source, expected = csmith(index, tmp_path)
+    assert printed(source, tmp_path, episodes=20, pipeline=pipeline, flags=CSMITH_FLAGS) == {expected}
+
+
+def source_of(name: str) -> Path:
     (source,) = corpora.embedded(f"embedded/{name}")
-    compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=folder / "program.bc")
+    return source
+
+
+def printed(source: Path, folder: Path, *, episodes: int, pipeline: str = "default<Oz>", flags: Sequence[str] = ()) -> set[str]:
+    """What a program prints whose calls are inlined at random."""
+    compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
     seen = set()
     with closing(ToolSession(keep=folder / "out.bc")) as session:
         env = InlinerEnv(programs=folder / "program.bc", reward="none", verify=True, pipeline=pipeline, growth=4.0, session=session)
@@ -412,11 +430,18 @@ def test_bad_policy_is_one_line_and_no_output(policy: Path, program: Program, tm
 
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)
-    evaluation = evaluate_inliner(policy, [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
-    assert set(evaluation.size) == {"-Oz", "policy", "policy, guarded", "always", "never", "random, best of 1"}
+    evaluation = evaluate_inliner(policy, [PROGRAM, tmp_path / "leaf.c"], counts=(1,), search=True)
+    assert set(evaluation.size) == {"-Oz", "policy", "policy, guarded", "search", "always", "never", "random, best of 1"}
+    assert evaluation.size["search"][0] <= 1.0
     assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
     assert evaluation.text["never"][0] > 1.0
     assert not evaluation.failures
+
+
+def test_executables_are_compared_too(policy: Path) -> None:
+    sizes = evaluate_linked(policy, PROGRAM)
+    assert sizes.programs == 1
+    assert 0.5 < sizes.mean != 1.0
 
 
 def test_stock_compiler_asks_what_the_plugin_asks(make: Make) -> None:

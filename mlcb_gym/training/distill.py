@@ -48,9 +48,10 @@ class Outcomes:
         )
 
 
-def warm_start(environment: Environment, recipe: Recipe, decisions: Path) -> dict[str, Tensor]:
-    """The weights that training starts from, distilled from what a look-ahead wrote to the folder ``decisions``."""
-    outcomes = Outcomes.of(read_decisions(decisions).values(), recipe.distillation)
+def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:
+    """The weights that training starts from, distilled from what searches wrote to ``folders``."""
+    decisions = [program for folder in folders for program in read_decisions(folder).values()]
+    outcomes = Outcomes.of(decisions, recipe.distillation)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)

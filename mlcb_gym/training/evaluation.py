@@ -23,12 +23,12 @@ from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play_in_order,
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
 
-OZ, POLICY, BEST_FIXED = "-Oz", "policy", "best fixed sequence"
+OZ, POLICY, BEST_FIXED, SEARCH = "-Oz", "policy", "best fixed sequence", "search"
 COUNTS = (1, 10)
 """Of how many episodes the best is taken, where nobody says otherwise."""
 RANDOM: Mapping[str, Any] = {"actions": "default", "max_steps": 10}
 """What random episodes are drawn from, whatever the policy chooses among."""
-PAIRS = ((POLICY, BEST_FIXED),)
+PAIRS = ((POLICY, BEST_FIXED), (POLICY, SEARCH))
 """Methods that are compared with one another, program by program."""
 TIMED = replace(REWARDS["size"], metrics=(*REWARDS["size"].metrics, "llvm_seconds"))
 

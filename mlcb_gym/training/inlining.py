@@ -13,10 +13,12 @@ from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.advisor import default_of
 from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.errors import NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.evaluation import COUNTS, OZ, POLICY, Evaluation, random_episode
-from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order
+from mlcb_gym.training.contrast import improve
+from mlcb_gym.training.evaluation import COUNTS, OZ, POLICY, SEARCH, Evaluation, random_episode
+from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order, replay
 from mlcb_gym.training.traces import Trace
 
 
@@ -46,18 +48,19 @@ def interest(observation: Observation) -> float:
     return 0.5 if cost < 100 else 0.15 if cost < 200 else 0.02
 
 
-def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
+def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1, search: bool = False) -> Evaluation:
     """Evaluates a policy folder, one greedy episode a program. A program without a decision counts as 1.
 
     Args:
         counts: of how many random episodes the best is taken.
+        search: what a search of each program for itself finds, too (see ``contrast.improve``): hundreds of episodes a program.
     """
     policy = OnnxPolicy(folder)
     chosen = resolve(programs)
     metrics = {name: (name, default_of(name)) for name in ("size", "text")}
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics)
     with closing(WorkerSession()) as session:
-        envs = [InlinerEnv(programs=chosen, session=session, **policy.env_arguments) for _ in range(PARALLEL)]
+        envs = [InlinerEnv(programs=chosen, session=session, reward="object", **policy.env_arguments) for _ in range(PARALLEL)]
 
         def run(script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
             return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
@@ -66,7 +69,20 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
         for method, choose in {POLICY: policy.choose, **NULLS}.items():
             evaluation.add(method, run(partial(episode, choose=choose), method))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
+        if search:
+            evaluation.add(SEARCH, [_searched(envs[0], program) for program in track(chosen, description=SEARCH, transient=True)])
         tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
     return evaluation
+
+
+def _searched(env: InlinerEnv, program: Program) -> Trace:
+    """The episode that a search found, played."""
+    try:
+        decisions = improve(env, program, env.default_action)
+    except NoDecisions:
+        return Trace(program.name, (), (1.0,))
+    last = decisions[-1]
+    (trace,) = play_in_order([env], [replay(program, (*last.taken, int(last.outcomes.argmin())))])
+    return trace
