@@ -8,7 +8,7 @@ import pytest
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs import env_class
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
@@ -35,7 +35,7 @@ def test_policy_decides_alike_in_process(name: str, folder: Path, worker: Worker
             chosen.append((policy.choose(observation), int(compiler.observe(0, observation))))
             return chosen[-1][0]
 
-        env = PosetRLEnv(programs=PROGRAMS, session=worker, **policy.env_arguments)
+        env = env_class(policy.task)(programs=PROGRAMS, session=worker, **policy.env_arguments)
         traces = list(play([env], (episode(program, choose) for program in resolve(PROGRAMS))))
     assert all(in_python == in_process for in_python, in_process in chosen)
     assert not any(trace.error for trace in traces)
