@@ -30,6 +30,11 @@ class _Contrasted:
     clone: CompilerEnv
 
 
+def heuristic_of(env: CompilerEnv) -> Choose:
+    """What the compiler's own heuristic answers, one of a few."""
+    return lambda observation: int(env.default_action(observation))
+
+
 def contrast(
     env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = lambda _: 1.0, seed: int = 1
 ) -> list[Decision]:

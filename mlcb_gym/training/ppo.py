@@ -64,7 +64,7 @@ class Mlgo(Ppo):
     entropy_steps: int = 1_000_000
     shaping: Shaping = field(default_factory=lambda: Shaping(scale=100.0, limit=0.1))
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64, 64)))
-    distillation: Distillation = field(default_factory=lambda: Distillation(epochs=15, lr=2e-3, unit=0.002, limit=0.003, entropy=0.1, importance=0.0))
+    distillation: Distillation = field(default_factory=lambda: Distillation(epochs=15, lr=2e-3, unit=0.005, limit=0.05, entropy=0.1, importance=0.0))
 
     def config(self, environment: Environment) -> PPOConfig:
         config: PPOConfig = super().config(environment).env_runners(batch_mode="complete_episodes")
