@@ -30,11 +30,6 @@ class _Contrasted:
     clone: CompilerEnv
 
 
-def heuristic_of(env: CompilerEnv) -> Choose:
-    """What the compiler's own heuristic answers, one of a few."""
-    return lambda observation: int(env.default_action(observation))
-
-
 def contrast(
     env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = lambda _: 1.0, seed: int = 1
 ) -> list[Decision]:
@@ -133,17 +128,19 @@ def _finish(contrasted: Sequence[_Contrasted], policy: Choose) -> None:
             one.decision.outcomes[one.action] = answer.info["ratio"]
 
 
-def _continued(action: int | None, policy: Choose) -> Script[Answer]:
-    while action is not None:
-        answer = yield action
-        action = None if answer.ended else policy(answer.observation)
+def _continued(action: int, policy: Choose) -> Script[Answer]:
+    answer = yield action
+    while not answer.ended:
+        chosen = policy(answer.observation)
+        assert chosen is not None
+        answer = yield chosen
     return answer
 
 
 def _asked(env: CompilerEnv, policy: Choose) -> int:
     action = policy(env.observation)
     assert action is not None
-    return action
+    return int(action)
 
 
 def _step(env: CompilerEnv, action: int) -> bool:

@@ -16,7 +16,7 @@ from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.errors import NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.contrast import heuristic_of, improve
+from mlcb_gym.training.contrast import improve
 from mlcb_gym.training.evaluation import COUNTS, OZ, POLICY, SEARCH, Evaluation, random_episode
 from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order, replay
 from mlcb_gym.training.traces import Trace
@@ -80,7 +80,7 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
 def _searched(env: InlinerEnv, program: Program) -> Trace:
     """The episode that a search found, played."""
     try:
-        decisions = improve(env, program, heuristic_of(env))
+        decisions = improve(env, program, env.default_action)
     except NoDecisions:
         return Trace(program.name, (), (1.0,))
     last = decisions[-1]

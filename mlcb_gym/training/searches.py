@@ -8,7 +8,7 @@ from pathlib import Path
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.training.contrast import Interest, contrast, heuristic_of, improve
+from mlcb_gym.training.contrast import Interest, contrast, improve
 from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.lookahead import Decision, Lookahead, look
 
@@ -25,7 +25,7 @@ def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 
     """
     if env.heuristic is None:
         return partial(look, env, lookahead=Lookahead())
-    choose = OnnxPolicy(policy).choose if policy else heuristic_of(env)
+    choose = OnnxPolicy(policy).choose if policy else env.default_action
     if improve_all:
         return partial(improve, env, policy=choose)
     return partial(contrast, env, policy=choose, decisions=decisions, interest=INTERESTS[env.task])
