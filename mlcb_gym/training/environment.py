@@ -126,4 +126,6 @@ def _make_for_rllib(context: Mapping[str, Any]) -> TrainingEnv:
     return TrainingEnv(environment.make(context["num_envs"]), Shaping(**context["shaping"]))
 
 
-register_env(RLLIB_NAME, _make_for_rllib)
+def register_for_rllib() -> None:
+    """Makes ``RLLIB_NAME`` known to the Ray that runs; another one, started later, has not heard of it."""
+    register_env(RLLIB_NAME, _make_for_rllib)

@@ -20,7 +20,7 @@ from rich.console import Console
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
-from mlcb_gym.training.environment import Environment, TrainingEnv
+from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
 from mlcb_gym.training.policy import evaluate, random_observations
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
@@ -96,6 +96,7 @@ def start_ray() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     if not ray.is_initialized():
         ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20)
+    register_for_rllib()
 
 
 def network_of(algorithm: Algorithm) -> LogitsNetwork:

@@ -15,8 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Waking an idle core costs 65-105 us; an answer is often sooner there than that.
-constexpr auto SpinTime = 50us;
+// Waking an idle core costs 65-105 us, and again for the other end, which fell asleep meanwhile: below that it is better to stay awake.
+constexpr auto SpinTime = 200us;
+
+// A long wait among short ones is soon forgotten.
+constexpr Clock::duration MaxUsual = 2 * SpinTime;
 
 /// Of the machine: the other end may run where we may not.
 bool severalCores() {
@@ -59,7 +62,18 @@ Unexpected timedOut() { return fail(ErrorKind::Timeout, "the other end did not a
 Channel::~Channel() = default;
 
 Expected<size_t> FdChannelBase::receive(std::span<std::byte> Into, Deadline Until) {
-  Spin Spinning(Spins, Until);
+  auto Got = tryReceive(Into);
+  if (!Got || *Got > 0)
+    return Got;
+  const auto Start = Clock::now();
+  Got = await(Into, Until);
+  Usual = (3 * Usual + std::min<Clock::duration>(Clock::now() - Start, MaxUsual)) / 4;
+  return Got;
+}
+
+/// Spins only where answers came soon of late: others are not worth a core.
+Expected<size_t> FdChannelBase::await(std::span<std::byte> Into, Deadline Until) {
+  Spin Spinning(Spins && Usual < SpinTime, Until);
   for (;;) {
     auto Got = tryReceive(Into);
     if (!Got || *Got > 0)

@@ -30,7 +30,10 @@ private:
   /// Waits until trySend() would move something; false at the deadline.
   virtual Expected<bool> writable(Deadline Until) = 0;
 
+  Expected<size_t> await(std::span<std::byte> Into, Deadline Until);
+
   bool Spins;
+  Clock::duration Usual{}; // for which receive() waited of late
   std::vector<ByteSpan> Unsent;
 };
 

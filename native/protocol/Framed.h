@@ -63,7 +63,6 @@ public:
   uint32_t nextSequence() const { return NextSent; }
 
 private:
-  void discardFrame();
   void say(const Error &Why, uint8_t Flags);
   Expected<void> fill(size_t Count, Deadline Until);
   Expected<FrameHeader> receiveHeader(Deadline Until);

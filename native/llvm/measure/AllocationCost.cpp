@@ -26,29 +26,40 @@ double costOf(const MachineInstr &MI, const TargetInstrInfo &Target) {
   return MI.mayLoad() * LoadWeight + MI.mayStore() * StoreWeight;
 }
 
-class AllocationTap final : public MachineFunctionPass {
+class Listener final : public ImmutablePass {
 public:
-  explicit AllocationTap(AllocationListener OnFunction) : MachineFunctionPass(ID), OnFunction(std::move(OnFunction)) {}
-
-private:
   static char ID;
-  StringRef getPassName() const override { return "allocation tap"; }
-  void getAnalysisUsage(AnalysisUsage &AU) const override {
-    AU.setPreservesAll();
-    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
-    MachineFunctionPass::getAnalysisUsage(AU);
-  }
-  bool runOnMachineFunction(MachineFunction &MF) override {
-    OnFunction(MF, allocationCost(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()));
-    return false;
-  }
+  explicit Listener(AllocationListener OnFunction = {}) : ImmutablePass(ID), OnFunction(std::move(OnFunction)) {}
 
   AllocationListener OnFunction;
 };
 
-char AllocationTap::ID = 0;
+class AllocationTap final : public MachineFunctionPass {
+public:
+  static char ID;
+  AllocationTap() : MachineFunctionPass(ID) {}
+
+private:
+  StringRef getPassName() const override { return "allocation tap"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.setPreservesAll();
+    AU.addRequired<Listener>();
+    AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    getAnalysis<Listener>().OnFunction(MF, allocationCost(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()));
+    return false;
+  }
+};
+
+char Listener::ID = 0, AllocationTap::ID = 0;
+const RegisterPass<Listener> RegisteredListener("mlcb-allocation-listener", "what allocations cost", false, true);
+const RegisterPass<AllocationTap> RegisteredTap("mlcb-allocation-tap", "what an allocation costs", true, true);
 
 } // namespace
+
+char &AllocationTapID = AllocationTap::ID;
 
 double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo &Frequencies) {
   const TargetInstrInfo &Target = *MF.getSubtarget().getInstrInfo();
@@ -62,8 +73,8 @@ double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo
   return Total;
 }
 
-std::unique_ptr<Pass> createAllocationTap(AllocationListener OnFunction) {
-  return std::make_unique<AllocationTap>(std::move(OnFunction));
+std::unique_ptr<Pass> createAllocationListener(AllocationListener OnFunction) {
+  return std::make_unique<Listener>(std::move(OnFunction));
 }
 
 } // namespace mlcb::measure

@@ -19,8 +19,10 @@ double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockF
 
 using AllocationListener = std::function<void(const llvm::MachineFunction &, double Cost)>;
 
-/// A pass for right after virtual registers were rewritten: tells what each function costs. A target that allocates in several rounds
-/// has it told after each.
-std::unique_ptr<llvm::Pass> createAllocationTap(AllocationListener OnFunction);
+/// What the taps of a pipeline tell what each function costs.
+std::unique_ptr<llvm::Pass> createAllocationListener(AllocationListener OnFunction);
+
+/// A pass for right after virtual registers were rewritten; a target that allocates in several rounds has one after each.
+extern char &AllocationTapID;
 
 } // namespace mlcb::measure

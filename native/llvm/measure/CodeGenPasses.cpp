@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/CodeGenPasses.h"
 
+#include "llvm/measure/AllocationCost.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -28,13 +30,15 @@ static void addLibraryInfo(legacy::PassManagerBase &Pipeline, const TargetMachin
 }
 
 Expected<AsmPrinter *> addCodeGenPasses(legacy::PassManagerBase &Pipeline, TargetMachine &TM, std::unique_ptr<Pass> BeforePrinter,
-                                        MakeStreamer Streamer, std::unique_ptr<Pass> AfterAllocation) {
+                                        MakeStreamer Streamer, std::unique_ptr<Pass> OnAllocation) {
   auto *Info = new MachineModuleInfoWrapperPass(&TM);
   addLibraryInfo(Pipeline, TM);
   TargetPassConfig *Config = TM.createPassConfig(Pipeline);
   Config->setDisableVerify(true);
-  if (AfterAllocation)
-    Config->insertPass(&VirtRegRewriterID, AfterAllocation.release());
+  if (OnAllocation) {
+    Pipeline.add(OnAllocation.release());
+    Config->insertPass(&VirtRegRewriterID, &AllocationTapID);
+  }
   Pipeline.add(Config);
   Pipeline.add(Info);
   if (Config->addISelPasses())

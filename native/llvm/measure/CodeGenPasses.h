@@ -25,11 +25,11 @@ namespace mlcb::measure {
 
 using MakeStreamer = llvm::function_ref<llvm::Expected<std::unique_ptr<llvm::MCStreamer>>(llvm::MCContext &)>;
 
-/// What TargetMachine::addPassesToEmitFile adds, with a pass right before the printer, and one right after register allocation (it may be
-/// null). Both become the pipeline's.
+/// What TargetMachine::addPassesToEmitFile adds, with a pass right before the printer, and taps after register allocation where there is a
+/// listener to them. Both passes become the pipeline's.
 llvm::Expected<llvm::AsmPrinter *> addCodeGenPasses(llvm::legacy::PassManagerBase &Pipeline, llvm::TargetMachine &TM,
                                                     std::unique_ptr<llvm::Pass> BeforePrinter, MakeStreamer Streamer,
-                                                    std::unique_ptr<llvm::Pass> AfterAllocation = nullptr);
+                                                    std::unique_ptr<llvm::Pass> OnAllocation = nullptr);
 
 /// A pass manager that many modules can be run through.
 class CodeGenPipeline {

@@ -69,8 +69,8 @@ Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
   };
   auto NewTap = std::make_unique<FunctionTap>();
   Tap = NewTap.get();
-  std::unique_ptr<Pass> CostTap = OnAllocation ? createAllocationTap(OnAllocation) : nullptr;
-  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer, std::move(CostTap)).takeError();
+  std::unique_ptr<Pass> ToCosts = OnAllocation ? createAllocationListener(OnAllocation) : nullptr;
+  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer, std::move(ToCosts)).takeError();
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {

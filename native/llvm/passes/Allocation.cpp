@@ -74,6 +74,8 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
     Expected<double> Cycles = throughput(M);
     if (!Cycles)
       return Unexpected(Cycles.error());
+    if (auto Why = Questions->divergence())
+      return Unexpected(*Why);
     Policy.metric<double>(Metric::throughput) = *Cycles;
   }
   Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
@@ -101,6 +103,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
       !Policy.wants(Metric::throughput_default))
     return {};
   Activity Now("the measurement of the baselines");
+  const AllocationScope Nobody([](StringRef, Module &) { return std::shared_ptr<AllocationQuestions>(); });
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
   std::optional<AllocationOutcome> Own;

@@ -31,6 +31,12 @@ template <class T> std::optional<T> AllocationQuestions::ask() {
 template std::optional<int64_t> AllocationQuestions::ask();
 template std::optional<double> AllocationQuestions::ask();
 
+std::optional<Error> AllocationQuestions::divergence() const {
+  if (!Failure && Replayed != Answers.size())
+    return Error{ErrorKind::SystemError, "code generation asks less the second time"};
+  return Failure;
+}
+
 void AllocationQuestions::fail(Error Why) {
   if (!Failure)
     Failure = std::move(Why);

@@ -39,6 +39,9 @@ public:
   /// From now on the answers are those that were given, from the first on, and nobody is asked.
   void replay() { Replayed = 0; }
 
+  /// Why what was replayed is not what was asked; nothing where it is.
+  std::optional<Error> divergence() const;
+
   /// The end of questions.
   void fail(Error Why);
 

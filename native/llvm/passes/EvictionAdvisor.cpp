@@ -68,6 +68,10 @@ private:
   void *evaluateUntyped() override {
     if (isAsked())
       Answer = Questions.askIndex();
+    if (Answer && !Questions.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
+      Questions.fail({ErrorKind::SystemError, "code generation asks otherwise the second time"});
+      Answer.reset();
+    }
     Result = Answer.value_or(Candidate);
     return &Result;
   }
@@ -109,7 +113,10 @@ private:
     const MCRegister Default = asAdvisor(Own).tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
     if (Questions.failure())
       return Default;
-    Model.expect(registersInOrder(Range.reg()), Default);
+    Registers InOrder = registersInOrder(Range.reg());
+    if (InOrder.size() > Candidate) // LLVM's advisor has no more columns, and does not look
+      return Default;
+    Model.expect(std::move(InOrder), Default);
     const MCRegister Answer = Asking->tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
     const std::optional<MCRegister> Chosen = Model.chosen();
     if (Chosen && *Chosen != Answer)
