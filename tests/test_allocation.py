@@ -110,6 +110,14 @@ def test_llvms_own_answers_cost_what_llvm_costs(make: Make, task: str, name: str
     assert (info["cost"], info["text"], info["ratio"]) == (info["cost_default"], info["text_default"], 1.0)
 
 
+@pytest.mark.parametrize("session", ["pipe:", "shm:"])
+@pytest.mark.parametrize("reward", ["cost", "throughput"])
+@pytest.mark.parametrize("task", TASKS)
+def test_opt_is_measured_as_the_worker_is(make: Make, task: str, reward: str, session: str) -> None:
+    seen = [finish(env, at_random(task))[:2] for env in (make(task, reward=reward), make(task, reward=reward, session=session))]
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("tool", ["llc", "clang"])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", SAMPLE[:2])
