@@ -270,6 +270,22 @@ def test_priority_that_is_none_ends_the_episode(make: Make, value: float) -> Non
     assert "illegal action" in info["error"]
 
 
+@pytest.mark.parametrize(("advice", "nearest"), [(-5.0, 0.0), (-np.inf, 0.0), (2.0**31, 0.5), (2.0**40, 1.0), (np.inf, 1.0)])
+def test_priority_of_a_policy_counts_as_the_nearest_that_there_is(make: Make, advice: float, nearest: float) -> None:
+    assert make("priority").action(advice) == nearest
+
+
+def test_policy_whose_output_is_negative_is_played(make: Make) -> None:
+    env = make("priority")
+    assert finish(env, lambda _: env.action(-1.0)) == finish(env, lambda _: np.zeros(1, np.float32))
+
+
+def test_priority_that_is_no_number_stays_illegal(make: Make) -> None:
+    env = make("priority")
+    env.reset()
+    assert "illegal action" in env.step(env.action(np.nan))[-1]["error"]
+
+
 LEAF = "int lonely(int x) { return x + 1; }\n"
 
 

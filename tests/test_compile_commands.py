@@ -59,6 +59,31 @@ def test_every_file_of_a_build_is_a_module_as_oz_sees_it(build: Path, tmp_path: 
     assert "_Z4sameIiET_S0_" in more
 
 
+def test_options_that_are_passed_on_stand_and_fall_with_who_passes_them_on(build: Path, tmp_path: Path) -> None:
+    passed = ["-Xclang", "-fembed-bitcode=all", "-mllvm", "-global-isel", "-Xpreprocessor", "-MF", "-Xpreprocessor", "x.d", "-Xclang", "-DWANTED"]
+    entry = {"directory": str(build), "file": "../source/main.c", "arguments": ["cc", *passed, "-I../source/include", "-c", "../source/main.c"]}
+    (build / "compile_commands.json").write_text(json.dumps([entry]))
+    assert list(compile_commands.extract(build / "compile_commands.json", tmp_path / "corpus")) == []
+    (command,) = (tmp_path / "corpus").rglob("*.cmd")
+    words = command.read_bytes().split(b"\0")
+    assert b"WANTED" in words
+    assert not {b"x.d", b"-global-isel"} & set(words)
+
+
+def test_objects_of_one_name_in_two_folders_are_two_modules(tmp_path: Path) -> None:
+    entries = []
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.c").write_text(f"int {folder}(void) {{ return 1; }}\n")
+        entries.append({"directory": str(tmp_path / folder), "file": "same.c", "command": "cc -c same.c -o same.o"})
+    entries.append({**entries[0], "directory": str(tmp_path / "other"), "command": "cc -c same.c -o ../one/same.o"})
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    commands = compile_commands.read(tmp_path / "compile_commands.json")
+    assert {name: command.folder.name for name, command in commands.items()} == {"one/same.o": "other", "other/same.o": "other"}
+    assert list(compile_commands.extract(tmp_path / "compile_commands.json", tmp_path / "corpus")) == []
+    assert [p.name for p in resolve(tmp_path / "corpus")] == ["one/same.o", "other/same.o"]
+
+
 def test_corpus_is_in_the_layout_of_mlgo(build: Path, tmp_path: Path) -> None:
     list(compile_commands.extract(build / "compile_commands.json", tmp_path / "corpus"))
     described = json.loads((tmp_path / "corpus" / "corpus_description.json").read_text())

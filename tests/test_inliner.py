@@ -24,18 +24,18 @@ from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
-from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
-from mlcb_gym.session import Target, WorkerSession
+from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.contrast import contrast, improve
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.inlining import evaluate_inliner
+from mlcb_gym.training.inlining import evaluate_inliner, searched
 from mlcb_gym.training.linking import evaluate_linked
 from mlcb_gym.training.lookahead import read_decisions
 from mlcb_gym.training.policy import batch, random, random_observations
@@ -280,6 +280,13 @@ def test_search_ends_at_the_smallest_that_it_saw(make: Make) -> None:
     assert replayed(env, (*last.taken, int(last.outcomes.argmin()))) == smallest
 
 
+def test_search_that_the_compiler_fails_in_is_a_failed_trace(make: Make) -> None:
+    env = make(limits=Limits(turn_seconds=0.001), reward="object")
+    trace = searched(env, env.programs[0])
+    assert (trace.program, trace.ratios) == (PROGRAM, ())
+    assert "the compiler took too long for one turn" in (trace.error or "")
+
+
 def test_search_of_the_command_line_starts_a_training(tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)
     programs = ["--programs", PROGRAM, "--programs", str(tmp_path / "leaf.c")]
@@ -436,6 +443,15 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, t
     assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
     assert evaluation.text["never"][0] > 1.0
     assert not evaluation.failures
+
+
+def test_policy_that_was_exported_before_a_parameter_is_named(policy: Path, tmp_path: Path) -> None:
+    older = shutil.copytree(policy, tmp_path / "policy")
+    manifest = json.loads((older / "policy.json").read_text())
+    del manifest["parameters"]["context"]
+    (older / "policy.json").write_text(json.dumps(manifest))
+    with pytest.raises(PolicyError, match=r"policy: inliner has no parameter context there, expected a policy that is exported anew"):
+        _ = OnnxPolicy(older).env_arguments
 
 
 def test_executables_are_compared_too(policy: Path) -> None:

@@ -115,7 +115,13 @@ def test_environment_ends_the_session_that_it_opened(program: Path, served: Serv
     assert ends(watched)
 
 
-@pytest.mark.parametrize("uri", ["", "tcp://localhost", "pipe:/tmp/x", "worker:1"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("", "tcp://localhost", "pipe:/tmp/x", "worker:1", "worker://host", "shm:#1"),
+        *("worker:?serdez=json", "pipe:?timeout=1", "shm:?json", "worker:?serdes="),
+    ],
+)
 def test_uri_that_is_none_is_named(uri: str) -> None:
     with pytest.raises(TaskError, match=r"session='.*': expected worker:, pipe:, shm: or grpc://HOST:PORT"):
         open_session(uri)

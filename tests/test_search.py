@@ -26,6 +26,7 @@ from mlcb_gym.training.run import recipe
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.traces import FAILED_RATIO, Trace
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
+from tests.test_cli import mlcb
 
 
 @pytest.fixture
@@ -170,6 +171,37 @@ def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: i
     assert found.error == "the fork bomb squad came"
     assert env.made == [forks]
     assert not env.open
+
+
+def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_together(tmp_path: Path) -> None:
+    list(look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[arg-type,list-item]
+    file = tmp_path / f"{'0' * 64}.npz"
+    with np.load(file) as columns:
+        older = {name: columns[name] for name in columns.files if name != "weight"}
+    np.savez(file, **older)
+    (decisions,) = read_decisions(tmp_path).values()
+    assert {d.weight for d in decisions} == {1 / len(decisions)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["priority"], "priority: asks for a value, which no search tries"),
+        (["inliner", "--env", "reward=none"], "inliner: the environment measures nothing"),
+        (["posetrl", "--env", "dense=false"], "posetrl: a look-ahead needs what is measured after every step"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = mlcb("search", *arguments, "--programs", "embedded/validation/chacha20", "-o", tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
+    done = mlcb("search", "eviction", "--decisions", "2", "--programs", "embedded/validation/chacha20", "-o", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_decisions(tmp_path)
 
 
 def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:

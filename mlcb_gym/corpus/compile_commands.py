@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path, PurePosixPath
+from itertools import islice, pairwise
+from os.path import commonpath
+from pathlib import Path
 from typing import Any
 
 from mlcb_gym.corpus.build import write_module
@@ -22,6 +23,7 @@ EMBEDDING = ("-Oz", "-g0", "-w", "-Qunused-arguments", "-Xclang", "-fembed-bitco
 LANGUAGES = {".c": "clang", ".C": "clang++", ".cc": "clang++", ".cpp": "clang++", ".cxx": "clang++", ".c++": "clang++"}
 
 _LAUNCHERS = ("ccache", "sccache", "distcc", "icecc")
+_PASSED_ON = ("-Xclang", "-Xpreprocessor", "-Xassembler", "-Xlinker", "-mllvm")
 _WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-MJ")
 _DROPPED = ("-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "-emit-llvm", "-fsyntax-only")
 _DROPPED_PREFIXES = ("-O", "-g", "-flto", "-fembed-bitcode", "-save-temps", "-Werror")
@@ -38,18 +40,15 @@ class CompileCommand:
     output: str
 
     @property
-    def name(self) -> str:
-        """That of the module: the object's path, for one file may be compiled twice."""
-        return PurePosixPath(*(part for part in PurePosixPath(self.output).parts if part not in ("/", ".."))).as_posix()
-
-    @property
     def object(self) -> Path:
-        """Where the build leaves it."""
-        return self.folder / self.output
+        """Where the build leaves it: what tells two entries apart, for one file may be compiled twice."""
+        place = self.folder / self.output
+        return place.parent.resolve() / place.name
 
 
-def read(file: Path) -> list[CompileCommand]:
-    """The entries of a compilation database; of several with one object the last.
+def read(file: Path) -> dict[str, CompileCommand]:
+    """The entries of a compilation database, of several with one object the last; by the names of their modules, which are the objects' paths from
+    the folder that holds them all.
 
     Raises:
         ProgramError: the file is no such database.
@@ -60,7 +59,9 @@ def read(file: Path) -> list[CompileCommand]:
         raise ProgramError(f"{file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ProgramError(f"{file}: no compilation database: {type(error).__name__}: {error}") from error
-    return list({entry.name: entry for entry in entries}.values())
+    by_object = {entry.object: entry for entry in entries}
+    root = commonpath([*(entry.folder.resolve() for entry in entries), *(place.parent for place in by_object)]) if entries else ""
+    return {place.relative_to(root).as_posix(): entry for place, entry in by_object.items()}
 
 
 def extract(database: Path, output: Path, *, built: bool = False, jobs: int = 2) -> Iterator[str]:
@@ -76,9 +77,9 @@ def extract(database: Path, output: Path, *, built: bool = False, jobs: int = 2)
     commands = read(database)
     names: list[str] = []
     with ThreadPoolExecutor(jobs) as pool:
-        for command, error in zip(commands, pool.map(lambda one: _extract(one, output, built), commands), strict=True):
+        for name, error in zip(commands, pool.map(lambda name: _extract(name, commands[name], output, built), commands), strict=True):
             if error is None:
-                names.append(command.name)
+                names.append(name)
             else:
                 yield error
     if not names:
@@ -95,14 +96,14 @@ def _entry(entry: dict[str, Any]) -> CompileCommand:
     return CompileCommand(Path(entry["directory"]), str(entry["file"]), tuple(words[1:]), str(output))
 
 
-def _extract(command: CompileCommand, output: Path, built: bool) -> str | None:
+def _extract(name: str, command: CompileCommand, output: Path, built: bool) -> str | None:
     """Writes a module; what was wrong, if anything."""
     try:
         if built:
-            _take(command.object, command.name, output)
+            _take(command.object, name, output)
         else:
             with tempfile.TemporaryDirectory() as folder:
-                _take(_compiled(command, Path(folder) / "module.o"), command.name, output)
+                _take(_compiled(command, Path(folder) / "module.o"), name, output)
     except ProgramError as error:
         return str(error)
     return None
@@ -118,12 +119,19 @@ def _compiled(command: CompileCommand, output: Path) -> Path:
 
 def _kept(words: Sequence[str]) -> Iterator[str]:
     """What says how the file is to be understood, without what is made of it."""
+    options = _options(words)
+    for *passed_on, word in options:
+        if word in _WITH_VALUE:
+            next(options, None)
+        elif word not in _DROPPED and (word.startswith(_KEPT_PREFIXES) or not word.startswith((*_DROPPED_PREFIXES, *_WITH_VALUE))):
+            yield from (*passed_on, word)
+
+
+def _options(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Every word, together with the one before it that passes it on."""
     remaining = iter(words)
     for word in remaining:
-        if word in _WITH_VALUE:
-            next(remaining, None)
-        elif word not in _DROPPED and (word.startswith(_KEPT_PREFIXES) or not word.startswith((*_DROPPED_PREFIXES, *_WITH_VALUE))):
-            yield word
+        yield (word, *islice(remaining, 1)) if word in _PASSED_ON else (word,)
 
 
 def _take(compiled: Path, name: str, output: Path) -> None:

@@ -95,8 +95,8 @@ class PriorityEnv(AllocationEnv):
         return super().advice(action) * HIGHEST
 
     def action(self, advice: float) -> Action:
-        """A priority in LLVM's units as an action."""
-        return super().action(advice / HIGHEST)
+        """A priority in LLVM's units as an action. One outside of them is the nearest that there is, as in the compiler; NaN stays NaN."""
+        return super().action(float(np.clip(advice / HIGHEST, 0, 1)))
 
 
 PriorityVectorEnv = partial(CompilerVectorEnv, PriorityEnv)

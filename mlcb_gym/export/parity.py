@@ -72,7 +72,7 @@ class OnnxPolicy:
     """A policy folder in ONNX Runtime, on one thread."""
 
     def __init__(self, folder: Path) -> None:
-        self.manifest = read_manifest(folder)
+        self.folder, self.manifest = folder, read_manifest(folder)
         (model,) = self.manifest["agents"].values()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -86,8 +86,15 @@ class OnnxPolicy:
 
     @property
     def env_arguments(self) -> dict[str, Any]:
-        """What an environment must be made with for this policy."""
-        return {name: self.manifest["parameters"][name] for name in env_class(self.task).parameters}
+        """What an environment must be made with for this policy.
+
+        Raises:
+            PolicyError: the folder does not say, as one that was exported before the task had all of its parameters.
+        """
+        expected, given = env_class(self.task).parameters, self.manifest["parameters"]
+        if missing := [name for name in expected if name not in given]:
+            raise PolicyError(f"{self.folder}: {self.task} has no parameter {', '.join(missing)} there, expected a policy that is exported anew")
+        return {name: given[name] for name in expected}
 
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``; masks are not applied."""

@@ -18,14 +18,16 @@ def open_session(uri: str) -> Session:
             (a worker behind `mlcb serve`), each with ``?serdes=json`` or ``protobuf``, and gRPC with its other options.
 
     Raises:
-        TaskError: the URI is of another form.
+        TaskError: the URI is of another form, or has an option that its session has not.
     """
     split = urlsplit(uri)
-    serializer = parse_qs(split.query).get("serdes", ["bitstream"])[-1]
+    options = parse_qs(split.query, keep_blank_values=True)
+    serializer = options.get("serdes", ["bitstream"])[-1]
+    bare = not (split.netloc or split.path or split.fragment) and options.keys() <= {"serdes"} and bool(serializer)
     if split.scheme == "grpc":
         return RemoteSession(uri, serializer=serializer)
-    if split.scheme in CHANNELS and not split.path:
+    if split.scheme in CHANNELS and bare:
         return ToolSession(channel=split.scheme, serializer=serializer)
-    if split.scheme == "worker" and not split.path:
+    if split.scheme == "worker" and bare:
         return WorkerSession(serializer=serializer)
     raise TaskError(f"session={uri!r}: expected worker:, pipe:, shm: or grpc://HOST:PORT")

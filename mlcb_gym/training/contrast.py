@@ -13,12 +13,17 @@ import numpy as np
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.errors import CompilerError
+from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.training.lookahead import Actions, Decision
 from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Observation, Script, play_in_order
 
 Interest = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""
+
+
+def alike(observation: Observation) -> float:
+    """Every decision interests as much as any other."""
+    return 1.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class _Contrasted:
 
 
 def contrast(
-    env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = lambda _: 1.0, seed: int = 1
+    env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = alike, seed: int = 1
 ) -> list[Decision]:
     """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
 
@@ -44,6 +49,7 @@ def contrast(
     Raises:
         NoDecisions: the program leaves none.
         CompilerError: the compiler fails on what the policy decides.
+        TaskError: the environment measures nothing.
     """
     ratio, interests = _played(env, program, policy, interest)
     chances = np.minimum(1.0, decisions * interests / interests.sum())
@@ -85,13 +91,14 @@ def improve(env: CompilerEnv, program: Program, policy: Choose) -> list[Decision
         taken = (*taken, action)
 
 
-def _played(env: CompilerEnv, program: Program, policy: Choose, interest: Interest = lambda _: 1.0) -> tuple[float, np.ndarray]:
+def _played(env: CompilerEnv, program: Program, policy: Choose, interest: Interest = alike) -> tuple[float, np.ndarray]:
     """The ratio that the policy reaches, and how interesting each of its decisions is."""
     env.reset(options={"program": program})
     interests = [interest(env.observation)]
     while _step(env, _asked(env, policy)):
         interests.append(interest(env.observation))
-    assert env.ratio is not None, "to contrast answers, an environment must measure"
+    if env.ratio is None:
+        raise TaskError(f"{env.task}: the environment measures nothing that answers can be compared by, expected another reward")
     return env.ratio, np.array(interests)
 
 

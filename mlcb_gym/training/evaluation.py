@@ -42,7 +42,7 @@ class Evaluation:
         metrics: what ``size`` and ``text`` are of: the metric, and that of the baseline.
         measure: what ``size`` is called.
         baseline: the method that all else is compared with.
-        size: bytes of all allocated sections that are not BSS, to those of -Oz.
+        size: what ``metrics`` says, by default bytes of all allocated sections that are not BSS, to the baseline's.
         text: bytes of the executable ones, likewise.
         seconds: what LLVM worked, on passes and observations but not on code, for all episodes together where the best of several is taken;
             None where one of them failed, or where it was not measured.

@@ -13,7 +13,7 @@ from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.advisor import default_of
 from mlcb_gym.envs.inliner import InlinerEnv
-from mlcb_gym.errors import NoDecisions
+from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.contrast import improve
@@ -70,19 +70,21 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
             evaluation.add(method, run(partial(episode, choose=choose), method))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         if search:
-            evaluation.add(SEARCH, [_searched(envs[0], program) for program in track(chosen, description=SEARCH, transient=True)])
+            evaluation.add(SEARCH, [searched(envs[0], program) for program in track(chosen, description=SEARCH, transient=True)])
         tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
     return evaluation
 
 
-def _searched(env: InlinerEnv, program: Program) -> Trace:
-    """The episode that a search found, played."""
+def searched(env: InlinerEnv, program: Program) -> Trace:
+    """The episode that a search found, played. ``Trace.error`` says it if the search failed."""
     try:
         decisions = improve(env, program, env.default_action)
     except NoDecisions:
         return Trace(program.name, (), (1.0,))
+    except MlcbError as error:
+        return Trace(program.name, (), (), str(error))
     last = decisions[-1]
     (trace,) = play_in_order([env], [replay(program, (*last.taken, int(last.outcomes.argmin())))])
     return trace

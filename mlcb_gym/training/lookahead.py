@@ -14,7 +14,7 @@ import numpy as np
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
-from mlcb_gym.errors import MlcbError, NoDecisions
+from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
 from mlcb_gym.training.rollouts import PARALLEL
 
 Actions = tuple[int, ...]
@@ -68,7 +68,11 @@ class Lookahead:
 
 
 def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decision]:
-    """The decisions on one program, the first one first. Every program weighs the same, however many there are."""
+    """The decisions on one program, the first one first. Every program weighs the same, however many there are.
+
+    Raises:
+        TaskError: the environment does not measure after every step.
+    """
     rng = np.random.default_rng([lookahead.seed, int(program.digest[:8], 16)])
     env.reset(options={"program": program})
     decisions: dict[Actions, Decision] = {}
@@ -99,7 +103,8 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
     """Forks the compiler once for every allowed action; some of the clones work at once. Returns those whose episode goes on, to be closed;
     ``made`` closes what nobody else does."""
     ratio = env.ratio
-    assert ratio is not None, "a look-ahead needs an environment that measures after every step"
+    if ratio is None:
+        raise TaskError(f"{env.task}: a look-ahead needs what is measured after every step, expected dense=True and a reward that measures")
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
     allowed = np.flatnonzero(env.observation["action_mask"])
@@ -133,7 +138,11 @@ def _back_up(decisions: dict[Actions, Decision]) -> None:
 
 def look_into_all(look_into: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
     """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to look into
-    gets none. A failure is yielded too."""
+    gets none. A failure is yielded too.
+
+    Raises:
+        TaskError: the environment is none that can be searched, whatever the program.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for program in programs:
         file = folder / f"{program.digest}.npz"
@@ -144,6 +153,8 @@ def look_into_all(look_into: Callable[[Program], list[Decision]], programs: Sequ
         except NoDecisions:
             yield Found(program.name, [])
             continue
+        except TaskError:
+            raise
         except MlcbError as error:
             yield Found(program.name, [], str(error))
             continue
@@ -177,13 +188,15 @@ def _read(file: Path) -> list[Decision]:
     with np.load(file) as columns:
         names = [name for name in columns.files if name.startswith("observation/")]
         rows = {name: columns[name] for name in columns.files}
+    count = len(rows["ratio"])
+    weights = rows["weight"] if "weight" in rows else np.full(count, 1 / count)  # which older files leave unsaid
     return [
         Decision(
             tuple(int(a) for a in rows["taken"][i] if a >= 0),
             {name.removeprefix("observation/"): rows[name][i] for name in names},
             float(rows["ratio"][i]),
             rows["outcomes"][i],
-            float(rows["weight"][i]),
+            float(weights[i]),
         )
-        for i in range(len(rows["ratio"]))
+        for i in range(count)
     ]

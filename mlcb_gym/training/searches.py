@@ -7,13 +7,14 @@ from pathlib import Path
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.errors import TaskError
 from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.training.contrast import Interest, contrast, improve
+from mlcb_gym.training.contrast import Interest, alike, contrast, improve
 from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.lookahead import Decision, Lookahead, look
 
 INTERESTS: Mapping[str, Interest] = {"inliner": interest}
-"""By task: which decisions are worth looking into."""
+"""By task: which decisions are worth looking into; elsewhere all are alike."""
 
 
 def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve_all: bool = False) -> Callable[[Program], list[Decision]]:
@@ -22,10 +23,15 @@ def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 
     Args:
         policy: the folder of the policy whose answers are contrasted; by default the heuristic's are.
         decisions: how many of a program's on average, unless all are improved.
+
+    Raises:
+        TaskError: a value is asked for, of which not every one can be tried.
     """
+    if not env.num_actions:
+        raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
         return partial(look, env, lookahead=Lookahead())
     choose = OnnxPolicy(policy).choose if policy else env.default_action
     if improve_all:
         return partial(improve, env, policy=choose)
-    return partial(contrast, env, policy=choose, decisions=decisions, interest=INTERESTS[env.task])
+    return partial(contrast, env, policy=choose, decisions=decisions, interest=INTERESTS.get(env.task, alike))
