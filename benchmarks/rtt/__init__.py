@@ -2,9 +2,9 @@
 """100 questions to a fully connected layer of one output, per runner and serializer, against the floors of the same run.
 
 Vectors of 500 to 50 000 floats by 500. The compiler is C++ (`rtt.cpp`), the model NumPy in this process or a runner's own. Each question is
-asked once before the clock runs; then the median of nine counts, the fastest of five rounds. Each end has a core of its own. A floor is C++
-at both ends (`floors.cpp`, `grpc_floor.cpp`, `onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the
-way between. A new runner or serializer is a line of ``ROWS``.
+asked once before the clock runs; then the median of nine counts, the fastest of five rounds. A floor is C++ at both ends (`floors.cpp`,
+`grpc_floor.cpp`, `onnx_floor.cpp`); JSON is held against nlohmann's dump and Python's json.loads, without the way between. A new runner or
+serializer is a line of ``ROWS``.
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import timeit
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -119,23 +119,12 @@ IN_PROCESS = (
 def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) -> list[float]:
     """Seconds of a compiler that this process serves, one conversation a length."""
     environment = os.environ | {"MLCB_SERIALIZERS": SERIALIZERS}
-    with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True, env=environment) as compiler, _on_first_core():
+    with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True, env=environment) as compiler:
         for length in LENGTHS:
             with listen(length) as host:
                 host.hello("regression", json.dumps({"length": length}), [], SECONDS, serializer=serializer)
                 _serve(host, weights(length))
         return _checked(compiler.communicate(timeout=SECONDS)[0])
-
-
-@contextmanager
-def _on_first_core() -> Iterator[None]:
-    """The compiler has the second."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {0})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
 
 
 def _serve(host: _native.Host, layer: np.ndarray) -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The least that a query can cost: raw FIFOs and raw shared memory, each with the channels' spin of 50 us, and the dot product alone.
+// The least that a query can cost: raw FIFOs and raw shared memory, each with the channels' spin of 200 us, and the dot product alone.
 #include "rtt.h"
 
 #include <atomic>
@@ -22,9 +22,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Tries until Done, yielding, for 50 us at most.
+/// Tries until Done, yielding, for 200 us at most.
 template <class Fn> bool spin(Fn Done) {
-  const auto Until = std::chrono::steady_clock::now() + 50us;
+  const auto Until = std::chrono::steady_clock::now() + 200us;
   do {
     if (Done())
       return true;

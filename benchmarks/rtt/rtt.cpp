@@ -19,7 +19,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
-#include <sched.h>
 #include <sys/wait.h>
 
 namespace mlcb::rtt {
@@ -49,14 +48,6 @@ template <class Fn> Expected<double> medianSeconds(size_t Times, Fn Ask) {
   }
   std::ranges::nth_element(Seconds, Seconds.begin() + static_cast<ptrdiff_t>(Times / 2));
   return Seconds[Times / 2];
-}
-
-/// The model has the first: Linux would wake it where the compiler runs, and leave both there for some milliseconds.
-void runOnSecondCore() {
-  cpu_set_t Cores;
-  CPU_ZERO(&Cores);
-  CPU_SET(1, &Cores);
-  (void)::sched_setaffinity(0, sizeof Cores, &Cores);
 }
 
 Expected<Model> openModel(std::string Uri, size_t Length) {
@@ -145,10 +136,8 @@ Expected<void> timeObservation(std::string_view Kind) {
 
 Expected<void> run(const std::vector<std::string> &Words) {
   const std::string What = Words.size() > 1 ? Words[0] : "", Name = Words.size() > 1 ? Words[1] : "";
-  if (What == "ask") {
-    runOnSecondCore();
+  if (What == "ask")
     return timeAll([&](size_t Length) { return openModel(Name, Length); });
-  }
   if (What == "repeat" && Words.size() == 4)
     return repeat(Name, std::strtoul(Words[2].c_str(), nullptr, 10), std::strtoul(Words[3].c_str(), nullptr, 10));
   if (What == "observation")
