@@ -2,7 +2,6 @@
 #include "protocol/ReceiveBuffer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -13,10 +12,10 @@ constexpr size_t FirstCapacity = 16 << 10;
 
 ReceivedMemory allocate(size_t Capacity) { return {std::make_shared_for_overwrite<std::byte[]>(Capacity), Capacity}; }
 
-/// Whether nobody keeps it but us. What they did with it before is done: the fence pairs with their giving it up.
+/// Whether nobody keeps it but us. What they did with it is done: to release a copy is to acquire what they released.
 bool isFree(const ReceivedMemory &Memory) {
   const bool Free = Memory.Bytes.use_count() == 1;
-  std::atomic_thread_fence(std::memory_order_acquire);
+  (void)std::shared_ptr(Memory.Bytes);
   return Free;
 }
 
