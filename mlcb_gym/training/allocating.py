@@ -7,23 +7,21 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rich.progress import track
 
 from mlcb_gym.agents.network import MASK
-from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.advisor import default_of
-from mlcb_gym.envs.compiler_env import Action, CompilerEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.evaluation import COUNTS, POLICY, Evaluation, random_episode
-from mlcb_gym.training.rollouts import PARALLEL, Observation, Script, episode, play_in_order
+from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation
+from mlcb_gym.training.policy import random
+from mlcb_gym.training.rollouts import Choose, Observation, episode
 from mlcb_gym.training.traces import Trace
 
 GREEDY = "greedy"
 """LLVM's own advisor."""
-
-Answer = Callable[[Observation], Action]
 
 
 def last_allowed(observation: Observation) -> int:
@@ -46,16 +44,20 @@ def small_first(observation: Observation) -> np.ndarray:
     return 1 / (1 + observation["li_size"].astype(np.float32))
 
 
-NULLS: Mapping[str, Mapping[str, Answer]] = {
+NULLS: Mapping[str, Mapping[str, Choose]] = {
     "eviction": {"never": last_allowed, "first": first_allowed},
     "priority": {"same": same_for_all, "small first": small_first},
 }
 """By task, what does not learn."""
 
 
-def any_priority(rng: np.random.Generator) -> Answer:
+def any_priority(rng: np.random.Generator) -> Choose:
     """All equally likely."""
     return lambda observation: rng.random(1, np.float32)
+
+
+RANDOM: Mapping[str, Callable[[np.random.Generator], Choose]] = {"eviction": random, "priority": any_priority}
+"""By task, how answers are drawn."""
 
 
 def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
@@ -69,28 +71,16 @@ def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequenc
     metrics = {"size": ("cost", default_of("cost")), "text": ("text", default_of("text"))}
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics, measure="cost", baseline=GREEDY)
     with closing(WorkerSession()) as session:
-        envs = [env_class(policy.task)(programs=chosen, session=session, **policy.env_arguments) for _ in range(PARALLEL)]
-
-        def run(script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
-            return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
-
+        bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, **policy.env_arguments), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: decided(policy, envs[0]), **NULLS[policy.task]}.items():
-            evaluation.add(method, run(partial(episode, choose=choose), method))
-        tried = [run(partial(_random_episode, policy.task, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
-        for count in counts:
-            evaluation.add_best(f"random, best of {count}", tried[:count])
+        for method, choose in {POLICY: decided(policy, bench.envs[0]), **NULLS[policy.task]}.items():
+            evaluation.add(method, bench.run(partial(episode, choose=choose), method))
+        bench.add_random(evaluation, counts, seed, RANDOM[policy.task])
     return evaluation
 
 
-def decided(policy: OnnxPolicy, env: CompilerEnv) -> Answer:
+def decided(policy: OnnxPolicy, env: CompilerEnv) -> Choose:
     """What a policy decides, as actions of the environment."""
     if env.num_actions:
         return policy.choose
     return lambda observation: env.action(float(policy.logits(observation)[0]))
-
-
-def _random_episode(task: str, program: Program, seed: tuple[int, int]) -> Script[Trace]:
-    if task == "eviction":
-        return random_episode(program, seed)
-    return episode(program, any_priority(np.random.default_rng([*seed, int(program.digest[:8], 16)])))

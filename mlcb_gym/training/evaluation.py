@@ -7,19 +7,20 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rich.progress import track
 from rich.table import Table
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.baselines import CLANG, PIPELINES, Baselines
 from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play_in_order, replay
+from mlcb_gym.training.rollouts import PARALLEL, Choose, Script, episode, play_in_order, replay
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
 
@@ -131,16 +132,33 @@ class Evaluation:
         return estimate(*zip(*known, strict=True)) if known else None
 
 
-class _Bench:
-    """The programs in compilers of one action space, several at once: the time that they tell is of their own thread."""
+Env = TypeVar("Env", bound=CompilerEnv)
 
-    def __init__(self, session: WorkerSession, programs: Sequence[Program], **arguments: Any) -> None:
+
+class Bench(Generic[Env]):
+    """The programs of an evaluation in several compilers at once: the time that they tell is of their own thread.
+
+    Args:
+        make_env: an environment whose compiler nobody else uses.
+    """
+
+    def __init__(self, make_env: Callable[[], Env], programs: Sequence[Program]) -> None:
+        self.envs = [make_env() for _ in range(PARALLEL)]
         self._programs = programs
-        self._envs = [PosetRLEnv(session=session, programs=programs, reward=TIMED, dense=False, **arguments) for _ in range(PARALLEL)]
 
     def run(self, script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
         """One trace per program, in their order, with its time."""
-        return play_in_order(self._envs, map(script, track(self._programs, description=label, transient=True)))
+        return play_in_order(self.envs, map(script, track(self._programs, description=label, transient=True)))
+
+    def add_random(self, evaluation: "Evaluation", counts: Sequence[int], seed: int, draw: Callable[[np.random.Generator], Choose] = random) -> None:
+        """Adds the best of so many random episodes a program, for each of the counts.
+
+        Args:
+            draw: how actions are drawn.
+        """
+        tried = [self.run(partial(random_episode, seed=(seed, i), draw=draw), f"random {i + 1}") for i in range(max(counts))]
+        for count in counts:
+            evaluation.add_best(f"random, best of {count}", tried[:count])
 
 
 def evaluate_policy(
@@ -156,18 +174,16 @@ def evaluate_policy(
     chosen = resolve(programs)
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen])
     with closing(WorkerSession()) as session:
-        bench = _Bench(session, chosen, **policy.env_arguments)
-        evaluation.add(POLICY, bench.run(lambda program: episode(program, policy.choose), POLICY))
+        make_env = partial(PosetRLEnv, session=session, programs=chosen, reward=TIMED, dense=False)
+        bench = Bench(partial(make_env, **policy.env_arguments), chosen)
+        evaluation.add(POLICY, bench.run(partial(episode, choose=policy.choose), POLICY))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
-        _add_fixed(evaluation, _Bench(session, chosen, actions=_texts(baselines), max_steps=1), baselines, counts)
-        bench = _Bench(session, chosen, **RANDOM)
-        tried = [bench.run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
-        for count in counts:
-            evaluation.add_best(f"random, best of {count}", tried[:count])
+        _add_fixed(evaluation, Bench(partial(make_env, actions=_texts(baselines), max_steps=1), chosen), baselines, counts)
+        Bench(partial(make_env, **RANDOM), chosen).add_random(evaluation, counts, seed)
     return evaluation
 
 
-def _add_fixed(evaluation: Evaluation, bench: _Bench, baselines: Baselines, counts: Sequence[int]) -> None:
+def _add_fixed(evaluation: Evaluation, bench: Bench[PosetRLEnv], baselines: Baselines, counts: Sequence[int]) -> None:
     texts = _texts(baselines)
 
     def run(text: str) -> list[Trace]:
@@ -190,9 +206,9 @@ def _texts(baselines: Baselines) -> list[str]:
     return list(dict.fromkeys(["default<Oz>", *_fixed(baselines).values(), *baselines.coreset, "stop"]))
 
 
-def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
+def random_episode(program: Program, seed: tuple[int, int], draw: Callable[[np.random.Generator], Choose] = random) -> Script[Trace]:
     """An episode that depends on the program and the seed alone."""
-    return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
+    return episode(program, draw(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
 
 
 def _sum(seconds: Sequence[float | None]) -> float | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A policy for the inliner against LLVM's own heuristic, and against what does not look at the call at all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,8 @@ from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.contrast import improve
-from mlcb_gym.training.evaluation import COUNTS, OZ, POLICY, SEARCH, Evaluation, random_episode
-from mlcb_gym.training.rollouts import PARALLEL, Choose, Observation, Script, episode, play_in_order, replay
+from mlcb_gym.training.evaluation import COUNTS, POLICY, SEARCH, Bench, Evaluation
+from mlcb_gym.training.rollouts import Choose, Observation, episode, play_in_order, replay
 from mlcb_gym.training.traces import Trace
 
 
@@ -60,20 +60,14 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
     metrics = {name: (name, default_of(name)) for name in ("size", "text")}
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics)
     with closing(WorkerSession()) as session:
-        envs = [InlinerEnv(programs=chosen, session=session, reward="object", **policy.env_arguments) for _ in range(PARALLEL)]
-
-        def run(script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
-            return play_in_order(envs, map(script, track(chosen, description=label, transient=True)))
-
-        evaluation.add(OZ, [Trace(program.name, (), (1.0,)) for program in chosen])
+        bench = Bench(partial(InlinerEnv, programs=chosen, session=session, reward="object", **policy.env_arguments), chosen)
+        evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
         for method, choose in {POLICY: policy.choose, **NULLS}.items():
-            evaluation.add(method, run(partial(episode, choose=choose), method))
+            evaluation.add(method, bench.run(partial(episode, choose=choose), method))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         if search:
-            evaluation.add(SEARCH, [searched(envs[0], program) for program in track(chosen, description=SEARCH, transient=True)])
-        tried = [run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
-        for count in counts:
-            evaluation.add_best(f"random, best of {count}", tried[:count])
+            evaluation.add(SEARCH, [searched(bench.envs[0], program) for program in track(chosen, description=SEARCH, transient=True)])
+        bench.add_random(evaluation, counts, seed)
     return evaluation
 
 
