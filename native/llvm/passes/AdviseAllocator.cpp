@@ -4,8 +4,6 @@
 #include "llvm/passes/AllocationQuestions.h"
 #include "llvm/passes/Deployment.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 using namespace llvm;
 
 namespace mlcb {
@@ -32,23 +30,12 @@ private:
   AllocationQuestions Questions;
 };
 
-/// A learner is not told here what the allocation came to.
-Expected<void> wantsNoMetrics(const ModelRunner &Policy) {
-  for (auto [Index, Metric] : enumerate(Policy.spec().Task.Metrics))
-    if (Policy.wants(Index))
-      return fail(ErrorKind::InvalidArgument,
-                  "a learner wants the metric " + std::string(Metric.Name) + ": expected the worker, or opt, which measure");
-  return {};
-}
-
 Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = runnerFor(Task);
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
   if (!Policy)
     return Unexpected(Policy.error());
-  if (!*Policy || !(*Policy)->decides())
+  if (!*Policy)
     return nullptr;
-  if (auto Silent = wantsNoMetrics(**Policy); !Silent)
-    return Unexpected(Silent.error());
   return std::make_shared<HostAllocation>(M, std::move(*Policy));
 }
 
@@ -57,12 +44,7 @@ Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task,
 std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M) {
   if (!hasRunners() || isRefused(M))
     return nullptr;
-  Expected<std::shared_ptr<HostAllocation>> Host = openHost(*TaskRegistration::find(Task), M);
-  if (!Host)
-    refuse(M, Host.error());
-  if (!Host || !*Host)
-    return nullptr;
-  return std::shared_ptr<AllocationQuestions>(*Host, &(*Host)->questions());
+  return questionsOf(openHost(*TaskRegistration::find(Task), M), M);
 }
 
 } // namespace mlcb

@@ -36,45 +36,25 @@ private:
   InlineQuestions Questions;
 };
 
-/// A learner cannot be told here what the pipeline came to, for the inliner is over before it is.
-Expected<void> wantsNoMetrics(const ModelRunner &Policy) {
-  for (auto [Index, Metric] : enumerate(Policy.spec().Task.Metrics))
-    if (Policy.wants(Index))
-      return fail(ErrorKind::InvalidArgument,
-                  "a learner wants the metric " + std::string(Metric.Name) + ": expected opt -passes=inliner, which measures");
-  return {};
-}
-
 /// The policy of the command line for a module; null where there is none, or it is `default:`.
-Expected<std::shared_ptr<HostQuestions>> questionsFor(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = runnerFor(Task);
+Expected<std::shared_ptr<HostQuestions>> openHost(const TaskRegistration &Task, Module &M) {
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
   if (!Policy)
     return Unexpected(Policy.error());
-  if (!*Policy || !(*Policy)->decides())
+  if (!*Policy)
     return nullptr;
-  if (auto Silent = wantsNoMetrics(**Policy); !Silent)
-    return Unexpected(Silent.error());
   Expected<InlinerParameters> Parameters = InlinerParameters::read((*Policy)->spec());
   if (!Parameters)
     return Unexpected(Parameters.error());
   return std::make_shared<HostQuestions>(M, std::move(*Parameters), std::move(*Policy));
 }
 
-std::shared_ptr<InlineQuestions> open(const TaskRegistration &Task, Module &M) {
-  Expected<std::shared_ptr<HostQuestions>> Host = questionsFor(Task, M);
-  if (!Host)
-    refuse(M, Host.error());
-  if (!Host || !*Host)
-    return nullptr;
-  return std::shared_ptr<InlineQuestions>(*Host, &(*Host)->questions());
-}
-
 /// Whether the policy makes the smaller object of a module, in this pipeline.
 Expected<bool> isSmaller(const TaskRegistration &Task, StringRef Pipeline, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = runnerFor(Task);
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderFor(Task);
   if (!Policy)
     return Unexpected(Policy.error());
-  if (!*Policy || !(*Policy)->decides())
+  if (!*Policy)
     return false;
   if (auto Allowed = mayBeGuarded(**Policy); !Allowed)
     return Unexpected(Allowed.error());
@@ -118,7 +98,7 @@ private:
 void adviseHostInliner(const TaskRegistration &Task, PassBuilder &Builder) {
   auto AsksPolicy = std::make_shared<bool>(true);
   Builder.registerAnalysisRegistrationCallback([&Task, AsksPolicy](ModuleAnalysisManager &Modules) {
-    adviseHost(Modules, [&Task, AsksPolicy](Module &M) { return *AsksPolicy ? open(Task, M) : nullptr; });
+    adviseHost(Modules, [&Task, AsksPolicy](Module &M) { return *AsksPolicy ? questionsOf(openHost(Task, M), M) : nullptr; });
   });
   Builder.registerPipelineStartEPCallback([&Task, AsksPolicy](ModulePassManager &Passes, OptimizationLevel Level) {
     if (isGuarded() && Level != OptimizationLevel::O0)

@@ -69,6 +69,24 @@ Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
   return nullptr;
 }
 
+Expected<std::unique_ptr<ModelRunner>> deciderFor(const TaskRegistration &Task) {
+  Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
+  if (Runner && *Runner && !(*Runner)->decides())
+    return nullptr;
+  return Runner;
+}
+
+Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task) {
+  Expected<std::unique_ptr<ModelRunner>> Runner = deciderFor(Task);
+  if (!Runner || !*Runner)
+    return Runner;
+  for (auto [Index, Metric] : enumerate((*Runner)->spec().Task.Metrics))
+    if ((*Runner)->wants(Index))
+      return fail(ErrorKind::InvalidArgument, "a learner wants the metric " + std::string(Metric.Name) +
+                                                  ": expected opt -passes=" + Task.name().str() + " or a worker, which measure");
+  return Runner;
+}
+
 Error noRunnerFor(const TaskRegistration &Task) {
   std::string Others;
   for (const auto &[Uri, Runner] : Unclaimed)

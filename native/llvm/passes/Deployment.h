@@ -6,6 +6,12 @@
 
 namespace mlcb {
 
+/// Ends the compilation: one line, exit code 1, and no output file.
+void refuse(llvm::Module &M, const Error &Why);
+
+/// Whether the compilation is lost already, though a compiler may go on for a while.
+bool isRefused(const llvm::Module &M);
+
 /// Whether -mlcb-runner names any runner.
 bool hasRunners();
 
@@ -16,6 +22,22 @@ Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
 /// Why there is none: what the policies of the command line are for.
 Error noRunnerFor(const TaskRegistration &Task);
 
+/// The runner for a task; null where it does not decide, too.
+Expected<std::unique_ptr<ModelRunner>> deciderFor(const TaskRegistration &Task);
+
+/// Likewise, inside a compiler that is not measured: an error where a learner wants a metric.
+Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task);
+
+/// The questions that a host's decisions are asked by, which keep it alive; null where there is none, the end of the compilation where
+/// it could not be opened.
+template <class Host>
+auto questionsOf(const Expected<std::shared_ptr<Host>> &Opened, llvm::Module &M) {
+  using Questions = std::remove_reference_t<decltype((*Opened)->questions())>;
+  if (!Opened)
+    refuse(M, Opened.error());
+  return Opened && *Opened ? std::shared_ptr<Questions>(*Opened, &(*Opened)->questions()) : nullptr;
+}
+
 /// Whether -mlcb-guard is given.
 bool isGuarded();
 
@@ -24,12 +46,6 @@ Expected<void> mayBeGuarded(const ModelRunner &Runner);
 
 /// What measures a module for its own target.
 Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M);
-
-/// Ends the compilation: one line, exit code 1, and no output file.
-void refuse(llvm::Module &M, const Error &Why);
-
-/// Whether the compilation is lost already, though a compiler may go on for a while.
-bool isRefused(const llvm::Module &M);
 
 /// Who decides on a module, of those that the command line names.
 enum class Decider {
