@@ -71,20 +71,20 @@ Expected<size_t> FdChannelBase::receive(std::span<std::byte> Into, Deadline Unti
   return Got;
 }
 
-/// Spins only where answers came soon of late: others are not worth a core.
+/// Of a channel that just had nothing. Spins only where answers came soon of late: others are not worth a core.
 Expected<size_t> FdChannelBase::await(std::span<std::byte> Into, Deadline Until) {
   Spin Spinning(Spins && Usual < SpinTime, Until);
   for (;;) {
+    if (!Spinning.again()) {
+      auto Ready = readable(Until);
+      if (!Ready)
+        return Unexpected(Ready.error());
+      if (!*Ready)
+        return timedOut();
+    }
     auto Got = tryReceive(Into);
     if (!Got || *Got > 0)
       return Got;
-    if (Spinning.again())
-      continue;
-    auto Ready = readable(Until);
-    if (!Ready)
-      return Unexpected(Ready.error());
-    if (!*Ready)
-      return timedOut();
   }
 }
 

@@ -101,9 +101,9 @@ int Stream::fileno() {
 Expected<bool> Stream::waitToTake(Deadline Until, const InterruptCheck &Interrupted) {
   Awaited = true;
   readOn();
-  auto Came = Works.wait(Lock, In, [this] { return !this->Came.empty() || Over; }, Until, Interrupted);
+  auto Ready = Works.wait(Lock, In, [this] { return !Came.empty() || Over; }, Until, Interrupted);
   Awaited = false;
-  return Came;
+  return Ready;
 }
 
 Expected<bool> Stream::waitToPut(Deadline Until, const InterruptCheck &Interrupted) {
