@@ -2,6 +2,7 @@
 #include "channel/grpc/Driver.h"
 
 #include "channel/Wait.h"
+#include "channel/grpc/HandOver.h"
 
 #include <algorithm>
 #include <poll.h>
@@ -76,8 +77,10 @@ bool Driver::next(Deadline Until) {
   void *Tag;
   bool Ok;
   const auto Status = Queue->AsyncNext(&Tag, &Ok, wallClock(Until));
-  if (Status == grpc::CompletionQueue::GOT_EVENT)
+  if (Status == grpc::CompletionQueue::GOT_EVENT) {
+    takeOver(Tag);
     static_cast<Operation *>(Tag)->done(Ok);
+  }
   Ended = Status == grpc::CompletionQueue::SHUTDOWN;
   return Status == grpc::CompletionQueue::GOT_EVENT;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "channel/grpc/Driver.h"
+#include "channel/grpc/HandOver.h"
 
 #include <deque>
 #include <grpcpp/support/byte_buffer.h>
@@ -54,7 +55,9 @@ protected:
     Doing(Stream &Owner, void (Stream::*Then)(bool)) : Owner(Owner), Then(Then) {}
     Operation *begin() {
       ++Owner.Pending;
-      return this;
+      Operation *Tag = this;
+      handOver(Tag);
+      return Tag;
     }
     void done(bool Ok) override {
       const auto Kept = Owner.Self;
