@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plugin of opt and clang: tasks as passes.
+#include "llvm/passes/LoopDistribution.h"
 #include "llvm/passes/PolicyPass.h"
 
 #include "llvm-c/Core.h"
@@ -24,5 +25,8 @@ __attribute__((constructor(101))) static void checkHost() {
 }
 
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "mlcb_gym", LLVM_VERSION_STRING, mlcb::registerPolicyPasses};
+  return {LLVM_PLUGIN_API_VERSION, "mlcb_gym", LLVM_VERSION_STRING, [](PassBuilder &Builder) {
+            mlcb::registerPolicyPasses(Builder);
+            mlcb::registerLoopDistribution(Builder);
+          }};
 }
