@@ -141,7 +141,9 @@ void GraphBuilder::merge(const std::vector<Node> &Statements) {
 void GraphBuilder::connect() {
   G.Order = order(G.Nodes);
   for (const Conflict &C : Table.conflicts())
-    forEachDependence(C, G.Nodes, [&](unsigned First, unsigned Second, unsigned From, unsigned To) { addEdge(C, First, Second, From, To); });
+    forEachDependence(C, G.Nodes, [&](unsigned First, unsigned Second, unsigned From, unsigned To) {
+      addEdge(C, First, Second, From, To);
+    });
 }
 
 void GraphBuilder::addEdge(const Conflict &C, unsigned First, unsigned Second, unsigned From, unsigned To) {
@@ -163,7 +165,7 @@ tl::expected<DependenceGraph, Refusal> DependenceGraph::build(Loop &L, const Ana
     return tl::unexpected(Body.error());
   std::vector<Node> Statements = findStatements(*Body);
   if (Statements.size() < 2)
-    return tl::unexpected(Refusal::NothingToSplit);
+    return tl::unexpected(Refusal::OneStatement);
   if (Statements.size() > MaxNodes)
     return tl::unexpected(Refusal::TooManyStatements);
   tl::expected<AccessTable, Refusal> Table = AccessTable::read(*Body, A.SE, A.AA);
@@ -176,7 +178,7 @@ tl::expected<DependenceGraph, Refusal> DependenceGraph::build(Loop &L, const Ana
   Builder.findChecks(!A.F.hasOptSize());
   Builder.merge(Statements);
   if (G.Nodes.size() < 2)
-    return tl::unexpected(Refusal::NothingToSplit);
+    return tl::unexpected(Refusal::OneCycle);
   Builder.connect();
   return G;
 }

@@ -98,7 +98,7 @@ void Distributor::prepare() {
 /// Makes a copy of the whole loop that goes on to another block when it is done.
 void Distributor::cloneBefore(BasicBlock *Next, Copy &C, const Twine &Suffix) {
   SmallVector<BasicBlock *, 8> Blocks;
-  C.L = cloneLoopWithPreheader(Entry, Before, &L, C.Map, Suffix, &A.LI, &A.DT, Blocks);
+  C.L = cloneLoopWithPreheader(Next == Exit ? Entry : Next, Before, &L, C.Map, Suffix, &A.LI, &A.DT, Blocks);
   C.Map[Exit] = Next;
   remapInstructionsInBlocks(Blocks, C.Map);
   C.Map.erase(Exit);

@@ -21,7 +21,8 @@ constexpr Wording Wordings[] = {
     {"not-duplicable", "it has an operation that may not be duplicated"},
     {"too-many-accesses", "it accesses memory in more places than are compared"},
     {"too-many-statements", "it has more statements than are decided on"},
-    {"nothing-to-split", "its statements are one, or depend on each other in a cycle"},
+    {"one-statement", "it has but one statement"},
+    {"one-cycle", "its statements depend on each other in a cycle"},
 };
 static_assert(std::size(Wordings) == NumRefusals, "a wording for each");
 

@@ -19,9 +19,10 @@ enum class Refusal : uint8_t {
   NotDuplicable,
   TooManyAccesses,
   TooManyStatements,
-  NothingToSplit,
+  OneStatement,
+  OneCycle,
 };
-constexpr size_t NumRefusals = static_cast<size_t>(Refusal::NothingToSplit) + 1;
+constexpr size_t NumRefusals = static_cast<size_t>(Refusal::OneCycle) + 1;
 
 /// The name in remarks and counts, in kebab-case.
 llvm::StringRef nameOf(Refusal Why);

@@ -4,6 +4,7 @@
 #include "llvm/loops/Distribute.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -11,6 +12,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
 
@@ -19,6 +21,15 @@ namespace mlcb {
 namespace {
 
 constexpr char Name[] = "mlcb-loop-distribute";
+
+/// What a pass keeps that changes loops.
+PreservedAnalyses changedLoops() {
+  PreservedAnalyses Kept;
+  Kept.preserve<LoopAnalysis>();
+  Kept.preserve<DominatorTreeAnalysis>();
+  Kept.preserve<ScalarEvolutionAnalysis>();
+  return Kept;
+}
 
 /// How the loops of a compiler's own pipelines are split.
 struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
@@ -33,7 +44,20 @@ struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   }
 };
 static cl::opt<std::optional<loops::FixedAnswer>, false, AnswerParser>
-    HostAnswer("mlcb-loops", cl::desc("split loops before they are vectorized: never, always, cuts=MASK or random=SEED"), cl::value_desc("answer"));
+    HostAnswer("mlcb-loops", cl::desc("split loops before they are vectorized: never, always, cuts=MASK or random=SEED"),
+               cl::value_desc("answer"));
+
+/// As the vectorizer's own loop passes would do at once. Whether anything has changed.
+bool simplify(Function &F, FunctionAnalysisManager &Functions) {
+  auto &LI = Functions.getResult<LoopAnalysis>(F);
+  bool Changed = false;
+  for (Loop *L : LI)
+    Changed |= simplifyLoop(L, &Functions.getResult<DominatorTreeAnalysis>(F), &LI, &Functions.getResult<ScalarEvolutionAnalysis>(F),
+                            &Functions.getResult<AssumptionAnalysis>(F), nullptr, /*PreserveLCSSA=*/false);
+  if (Changed)
+    Functions.invalidate(F, changedLoops());
+  return Changed;
+}
 
 SmallVector<Loop *> innermost(LoopInfo &LI) {
   SmallVector<Loop *> Loops;
@@ -43,7 +67,8 @@ SmallVector<Loop *> innermost(LoopInfo &LI) {
 
 void tell(OptimizationRemarkEmitter &Remarks, const Loop &L, loops::Refusal Why) {
   Remarks.emit([&] {
-    return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader()) << "loop not distributed: " << loops::describe(Why);
+    return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader())
+           << "loop not distributed: " << loops::describe(Why);
   });
 }
 
@@ -60,14 +85,13 @@ void tell(OptimizationRemarkEmitter &Remarks, const loops::DependenceGraph &G, c
 
 PreservedAnalyses LoopDistributionPass::run(Function &F, FunctionAnalysisManager &Functions) {
   auto &LI = Functions.getResult<LoopAnalysis>(F);
-  SmallVector<Loop *> Loops = innermost(LI);
-  if (Loops.empty())
+  if (LI.empty())
     return PreservedAnalyses::all();
+  bool Changed = simplify(F, Functions);
   const loops::Analyses A{F, LI, Functions.getResult<DominatorTreeAnalysis>(F), Functions.getResult<PostDominatorTreeAnalysis>(F),
                           Functions.getResult<ScalarEvolutionAnalysis>(F), Functions.getResult<AAManager>(F)};
   auto &Remarks = Functions.getResult<OptimizationRemarkEmitterAnalysis>(F);
-  bool Changed = false;
-  for (auto [Nth, L] : enumerate(Loops)) {
+  for (auto [Nth, L] : enumerate(innermost(LI))) {
     auto Graph = loops::DependenceGraph::build(*L, A);
     if (!Graph) {
       tell(Remarks, *L, Graph.error());
@@ -77,14 +101,7 @@ PreservedAnalyses LoopDistributionPass::run(Function &F, FunctionAnalysisManager
     tell(Remarks, *Graph, PartOf);
     Changed |= distribute(*Graph, PartOf, A);
   }
-  if (!Changed)
-    return PreservedAnalyses::all();
-  PreservedAnalyses Kept;
-  Kept.preserve<LoopAnalysis>();
-  Kept.preserve<DominatorTreeAnalysis>();
-  Kept.preserve<PostDominatorTreeAnalysis>();
-  Kept.preserve<ScalarEvolutionAnalysis>();
-  return Kept;
+  return Changed ? changedLoops() : PreservedAnalyses::all();
 }
 
 void registerLoopDistribution(PassBuilder &Builder) {

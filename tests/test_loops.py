@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops are split as somebody says, and the program stays right: kernels of known sums, drawn ones, and whole programs."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.kernel_generator import generate
+from mlcb_gym.corpus.kernels import Kernel, kernels, source
+from tests.test_correctness import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
+
+STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-DN=256")
+SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SCALAR = ("-O3", "-fno-vectorize", "-fno-slp-vectorize")
+BUILDS = {"O1": ("-O1",), "O3": ("-O3",), "scalar": SCALAR, "sanitized": SANITIZED}
+EVERY_BUILD = pytest.mark.parametrize("build", BUILDS)
+MASKS = range(64)  # no kernel has more than seven nodes
+SPLIT = re.compile(r"loop of (\d+) nodes: (\d+) parts, (\d+) checks")
+REFUSED = re.compile(r"loop not distributed: (.*) \[")
+
+
+def splitting(answer: str) -> tuple[str, ...]:
+    return (f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-loops={answer}")
+
+
+def sums(folder: Path, text: str, *flags: str) -> list[str]:
+    """What each kernel of a program prints."""
+    (folder / "kernels.c").write_text(text)
+    compile_(folder / "kernels.c", *STRICT, *flags, output=folder / "kernels")
+    return run(folder / "kernels").splitlines()
+
+
+def remarks(folder: Path, text: str, *flags: str) -> str:
+    """What the pass says of the loops of a file under -O1."""
+    (folder / "loops.c").write_text(text)
+    command = [toolchain.tool("clang"), "-w", "-O1", "-c", "-Rpass=mlcb-loop", "-Rpass-missed=mlcb-loop", *flags, "loops.c", "-o", "loops.o"]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stderr
+
+
+def compiled(path: Path, *flags: str) -> bytes:
+    return subprocess.run([toolchain.tool("clang"), "-w", "-c", *flags, path, "-o", "-"], check=True, capture_output=True).stdout
+
+
+@pytest.fixture(scope="session")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return sums(tmp_path_factory.mktemp("kernels"), source(kernels()), "-O0")
+
+
+def test_kernels_are_as_many_as_promised_in_every_category_and_split() -> None:
+    counts = {(kernel.category, kernel.split) for kernel in kernels()}
+    assert len(kernels()) == len({kernel.name for kernel in kernels()}) >= 60
+    assert len(counts) == 3 * len({kernel.category for kernel in kernels()}) == 24
+
+
+def test_kernels_are_clean(tmp_path: Path, expected: list[str]) -> None:
+    assert sums(tmp_path, source(kernels()), *SANITIZED) == expected
+
+
+def test_kernel_is_timed_on_request(tmp_path: Path) -> None:
+    (line,) = sums(tmp_path, source(kernels()[:1]), "-O3")
+    timed = subprocess.run([tmp_path / "kernels", "3"], check=True, capture_output=True, text=True).stdout
+    assert timed.startswith(line)
+    assert 0 < float(timed.split()[2]) < 1
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
+def test_every_kernel_can_be_split(kernel: Kernel, tmp_path: Path) -> None:
+    text = source([kernel])
+    first = text[: text.index(kernel.definition)].count("\n")
+    lines = range(first, first + kernel.definition.count("\n") + 1)
+    split = [int(line) for line in re.findall(r"loops.c:(\d+):\d+: remark: loop of", remarks(tmp_path, text, *splitting("always")))]
+    assert any(line in lines for line in split)
+
+
+@EVERY_BUILD
+@pytest.mark.parametrize("answer", ["always", "cuts=2", "random=1"])
+def test_split_kernels_print_the_same(answer: str, build: str, tmp_path: Path, expected: list[str]) -> None:
+    assert sums(tmp_path, source(kernels()), *BUILDS[build], *splitting(answer)) == expected
+
+
+@pytest.mark.slow
+@EVERY_BUILD
+@pytest.mark.parametrize("answer", [*(f"cuts={mask}" for mask in MASKS), *(f"random={seed}" for seed in range(32))])
+def test_kernels_print_the_same_whatever_is_cut(answer: str, build: str, tmp_path: Path, expected: list[str]) -> None:
+    assert sums(tmp_path, source(kernels()), *BUILDS[build], *splitting(answer)) == expected
+
+
+@pytest.mark.parametrize("first", [0])
+def test_drawn_kernels_print_the_same(first: int, tmp_path: Path) -> None:
+    assert_drawn_kernels_print_the_same(first, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 5000, 100))
+def test_many_drawn_kernels_print_the_same(first: int, tmp_path: Path) -> None:
+    assert_drawn_kernels_print_the_same(first, tmp_path)
+
+
+def assert_drawn_kernels_print_the_same(first: int, folder: Path) -> None:
+    text = source(generate(seed) for seed in range(first, first + 100))
+    plain = sums(folder, text, *SANITIZED)
+    assert sums(folder, text, "-O3", *splitting("always")) == plain
+    assert sums(folder, text, *SCALAR, *splitting(f"random={first}")) == plain
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_embedded_program_prints_the_same(name: str, tmp_path: Path) -> None:
+    assert_embedded_program_prints_the_same(name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(OUTPUTS) - set(SAMPLE)))
+def test_every_embedded_program_prints_the_same(name: str, tmp_path: Path) -> None:
+    assert_embedded_program_prints_the_same(name, tmp_path)
+
+
+def assert_embedded_program_prints_the_same(name: str, folder: Path) -> None:
+    (program,) = corpora.embedded(f"embedded/{name}")
+    for answer in ("always", "random=1", "random=2"):
+        compile_(program, "-O3", *splitting(answer), output=folder / "program")
+        assert run(folder / "program") == OUTPUTS[name], answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(100))
+def test_csmith_program_prints_the_same(index: int, tmp_path: Path) -> None:
+    program, output = csmith(index, tmp_path)
+    for answer in ("always", "random=1"):
+        compile_(program, "-O3", *CSMITH_FLAGS, *splitting(answer), output=tmp_path / "program")
+        assert run(tmp_path / "program") == output, answer
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Oz"])
+@pytest.mark.parametrize("name", SAMPLE)
+def test_never_split_is_what_clang_makes_of_it(name: str, level: str) -> None:
+    (program,) = corpora.embedded(f"embedded/{name}")
+    assert compiled(program, level, *splitting("never")) == compiled(program, level)
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O3"])
+def test_kernels_that_are_never_split_are_what_clang_makes_of_them(level: str, tmp_path: Path) -> None:
+    (tmp_path / "kernels.c").write_text(source(kernels()))
+    assert compiled(tmp_path / "kernels.c", level, *splitting("never")) == compiled(tmp_path / "kernels.c", level)
+
+
+@pytest.mark.parametrize("answer", ["always", "random=3"])
+def test_what_is_left_passes_every_check_of_llvm(answer: str, tmp_path: Path) -> None:
+    module = tmp_path / "kernels.bc"
+    text = source([*kernels(), *(generate(seed) for seed in range(100))])
+    (tmp_path / "kernels.c").write_text(text)
+    compile_(tmp_path / "kernels.c", *STRICT, "-O1", "-c", "-emit-llvm", output=module)
+    checks = "verify,verify<loops>,verify<domtree>,verify<scalar-evolution>"
+    passes = f"function(require<scalar-evolution>,mlcb-loop-distribute<{answer}>,{checks})"
+    command = [toolchain.tool("opt"), "-load-pass-plugin", toolchain.plugin(), f"-passes={passes}", "-verify-loop-lcssa", module, "-o", "/dev/null"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stderr == ""
+
+
+REFUSALS = {
+    "several": "void f(int *p, int *q, int n) { for (int i = 0; i < n; i++) { if (p[i] == 7) break; q[i] = 1; } }",
+    "volatile": "void f(volatile int *p, int *q, int n) { for (int i = 0; i < n; i++) { p[i] = 1; q[i] = 2; } }",
+    "call": "void g(void); void f(int *p, int *q, int n) { for (int i = 0; i < n; i++) { p[i] = 1; g(); q[i] = 2; } }",
+    "one": "void f(int *p, int *q, int n) { for (int i = 0; i < n; i++) p[i] = q[i]; }",
+    "cycle": "extern int a[], b[]; void f(int n) { for (int i = 0; i < n; i++) { a[i + 3] = b[i] + 1; b[i + 3] = a[i] * 3; } }",
+}
+REASONS = {
+    "several": "it is left from elsewhere than its latch",
+    "volatile": "it accesses memory by volatile or atomic operations",
+    "call": "it calls or does something with effects beyond loads and stores",
+    "one": "it has but one statement",
+    "cycle": "its statements depend on each other in a cycle",
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_loop_that_is_left_alone_is_reported_with_the_reason(name: str, tmp_path: Path) -> None:
+    assert REFUSED.findall(remarks(tmp_path, REFUSALS[name], *splitting("always"))) == [REASONS[name]]
+
+
+def test_call_without_effects_does_not_prevent_a_split(tmp_path: Path) -> None:
+    pure = "int g(int) __attribute__((const)); extern int a[], b[];\n"
+    said = remarks(tmp_path, pure + "void f(int n) { for (int i = 0; i < n; i++) { a[i] = g(i); b[i] = 2; } }", *splitting("always"))
+    assert SPLIT.findall(said) == [("2", "2", "0")]
+
+
+def test_no_more_is_checked_than_the_split_needs(tmp_path: Path) -> None:
+    loop = "void f(int *p, int *q, int n) { for (int i = 0; i < n; i++) { p[i] = i; q[i] = 2 * i; } }"
+    assert SPLIT.findall(remarks(tmp_path, loop, *splitting("always"))) == [("2", "2", "1")]
+    assert SPLIT.findall(remarks(tmp_path, loop, *splitting("never"))) == [("2", "1", "0")]
+
+
+def test_nothing_is_checked_where_size_counts(tmp_path: Path) -> None:
+    loop = "void f(int *p, int *q, int n) { for (int i = 0; i < n; i++) { p[i] = i; q[i] = 2 * i; } }"
+    assert REFUSED.findall(remarks(tmp_path, loop, "-Os", *splitting("always"))) == [REASONS["cycle"]]
+
+
+@pytest.mark.parametrize("answer", ["", "sometimes", "cuts=", "cuts=x", "random=-1"])
+def test_answer_that_means_nothing_is_named(answer: str, tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        remarks(tmp_path, REFUSALS["one"], *splitting(answer))
+    assert f"'{answer}', expected never, always, cuts=MASK or random=SEED" in caught.value.stderr
