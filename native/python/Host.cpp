@@ -20,6 +20,17 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
+/// A bound spec from its JSON text. Reading one takes longer than beginning an episode, and most episodes have the spec of the one before.
+BoundSpec readEpisodeSpec(const std::string &Json) {
+  static std::string Last; // under the GIL
+  static BoundSpec Read;
+  if (Json != Last) {
+    Read = unwrap(readSpec(Json));
+    Last = Json;
+  }
+  return Read;
+}
+
 class Host {
 public:
   Host(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
@@ -93,7 +104,7 @@ private:
     if (!Spec)
       return LearnerEnd(std::move(Link));
     const auto &Codec = *unwrap(findSerializer(Serializer));
-    return unwrap(LearnerEnd::ofEpisode(std::move(Link), unwrap(readSpec(*Spec)), Metrics, When, Codec));
+    return unwrap(LearnerEnd::ofEpisode(std::move(Link), readEpisodeSpec(*Spec), Metrics, When, Codec));
   }
 
   LearnerEnd &end() {
