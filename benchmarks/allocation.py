@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a policy in LLVM's register allocator costs `llc -O2`."""
+"""What asking a policy costs in LLVM's register allocator: `llc -O2`, and an episode of `RegAllocEviction-v0`."""
 
 import json
 import subprocess
@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 from gymnasium import spaces
 
+from benchmarks import episodes
 from benchmarks.deployment import seconds
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
 from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.allocation import LLC
+from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
@@ -37,6 +40,13 @@ def figures() -> Iterator[Figure]:
             ratios = [seconds(_llc(program, uri)) / alone for program, alone in zip(programs, stock, strict=True)]
             yield Figure(f"compile time of a policy {kind} / llc -O2, median", float(np.median(ratios)), "x", must, note=note)
         yield Figure("llc -O2, median", 1e3 * float(np.median(stock)), "ms")
+    yield from episodes.outside_llvm(EvictionEnv)
+    yield from episodes.per_second(EvictionEnv, _evict_nothing)
+
+
+def _evict_nothing(env: AdvisorEnv, observation: Observation) -> Action:
+    """The last column that is allowed: what LLVM's own advisor would do, an untouched compiler does not tell."""
+    return env.action(int(np.flatnonzero(observation["action_mask"])[-1]))
 
 
 def _optimized(program: Program, folder: Path) -> Path:

@@ -33,7 +33,7 @@ Make = Callable[..., PosetRLEnv]
 @pytest.fixture
 def session() -> Iterator[WorkerSession]:
     """A worker of one test alone, whose processes can be counted."""
-    session = WorkerSession()
+    session = WorkerSession(snapshots=0)
     yield session
     session.close()
 

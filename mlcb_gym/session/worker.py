@@ -18,10 +18,13 @@ class WorkerSession(ForkServerSession):
 
     Args:
         serializer: how tensors are written: bitstream, json or protobuf.
+        snapshots: of how many episodes it keeps a process at rest at the first question: what begins alike soon again takes up there; 0 keeps
+            none. None leaves it to the worker.
     """
 
-    def __init__(self, *, serializer: str = "bitstream") -> None:
+    def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None) -> None:
         super().__init__(serializer=serializer, name="mlcb-worker", local=True)
+        self._snapshots = snapshots
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,16 +47,16 @@ class WorkerSession(ForkServerSession):
         return partial(_kill, self._process)
 
     def _reach(self) -> _native.Host:
-        self._process, control = start_worker()
+        self._process, control = start_worker(self._snapshots)
         return _native.Host(control)
 
 
-def start_worker() -> tuple[subprocess.Popen[bytes], int]:
+def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes], int]:
     """A worker, which ends when its control channel closes, and our end of that: a socket."""
     ours, theirs = socket.socketpair()
     with closing(ours), theirs:
         process = subprocess.Popen(
-            [toolchain.worker(), "--control-fd", str(theirs.fileno())],
+            [toolchain.worker(), "--control-fd", str(theirs.fileno()), *([] if snapshots is None else [f"--snapshots={snapshots}"])],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             env=toolchain.environment(),

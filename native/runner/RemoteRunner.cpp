@@ -83,7 +83,7 @@ Expected<void> RemoteRunner::onBind() {
 Expected<void> RemoteRunner::greet() {
   if (Options.Greets == RemoteOptions::Greeting::Hello)
     return Link.send(FrameKind::Hello, bytesOf(Spec.toJson()), after(Options.SendSeconds));
-  const std::string Pid = "{\"pid\":" + std::to_string(::getpid()) + Options.About + "}";
+  const std::string Pid = "{\"pid\":" + std::to_string(::getpid()) + (Options.About ? Options.About() : "") + "}";
   return Link.send(FrameKind::Begin, bytesOf(Pid), after(Options.SendSeconds));
 }
 
@@ -115,7 +115,7 @@ Expected<Frame> RemoteRunner::waitForFrame() {
 }
 
 Expected<Frame> RemoteRunner::awaitAdvice(size_t Agent) {
-  bool Resend = true;
+  bool Resend = !becomesSnapshot();
   for (;;) {
     if (Resend)
       if (auto Sent = sendState(FrameKind::Observation, Agent, 0); !Sent)
@@ -154,6 +154,13 @@ Expected<bool> RemoteRunner::answerFork(FileDescriptor Episode) {
   if (auto Greeted = greet(); !Greeted)
     return Unexpected(Greeted.error());
   return true;
+}
+
+/// True in the clone, which says nothing until it is cloned itself.
+bool RemoteRunner::becomesSnapshot() {
+  const auto Ask = std::exchange(Options.Snapshot, nullptr);
+  FileDescriptor Channel = Ask ? Ask() : FileDescriptor();
+  return Channel && answerFork(std::move(Channel)).value_or(false);
 }
 
 template <class T> Expected<T> RemoteRunner::advice(size_t Agent) {

@@ -22,7 +22,6 @@ struct RemoteOptions {
   Measure When = Measure::Always;              // and when
   const Serializer *Codec = nullptr;           // null: the one that the learner's Hello names, else Bitstream
   std::string Task, Parameters = "{}";         // what the learner asks for
-  std::string About;                           // more members of the greeting Begin, as JSON, a comma before each
   double ConnectSeconds = 60;                  // how long the learner may take to come and to say Hello
   double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
   double SendSeconds = 60;                     // how long it may take to drain a frame
@@ -30,6 +29,12 @@ struct RemoteOptions {
 
   /// Answers a Fork frame: as fork(), 0 in the clone, -1 and errno if it failed. Without it a Fork is refused.
   std::function<pid_t()> Fork;
+
+  /// Gives more members of the greeting Begin, as JSON, a comma before each.
+  std::function<std::string()> About;
+
+  /// Asked once, before the first observation: a channel on which a clone of this process is to wait for Fork frames, or none.
+  std::function<FileDescriptor()> Snapshot;
 
   /// Called when the compiler's turn ends (it waits for advice) and begins again.
   std::function<void()> EndTurn, BeginTurn;
@@ -72,6 +77,7 @@ private:
   Expected<Frame> awaitAdvice(size_t Agent);
   Expected<Frame> waitForFrame();
   Expected<bool> answerFork(FileDescriptor Episode);
+  bool becomesSnapshot();
   template <class T> Expected<T> advice(size_t Agent);
 
   Framed Link;

@@ -10,11 +10,12 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
-#include <sys/wait.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -33,25 +34,19 @@ void silence() {
   close(Null);
 }
 
-/// Forks a clone that is the worker's child, not this process's: it must outlive this episode, and end with the worker. As fork().
+/// Forks a clone that is the worker's child, not this process's: it must outlive this episode, and end with the worker. As fork(), which
+/// cannot do that; what else fork() does is for threads, of which there are none.
 pid_t forkClone(pid_t Worker) {
-  pid_t Between = fork();
-  if (Between > 0) {
-    int Status;
-    while (waitpid(Between, &Status, 0) < 0 && errno == EINTR)
-      ;
-    errno = EAGAIN;
-    return WIFEXITED(Status) && WEXITSTATUS(Status) == 0 ? Between : -1;
-  }
-  if (Between < 0)
-    return -1;
-  pid_t Clone = fork();
-  if (Clone != 0)
-    _exit(Clone > 0 ? 0 : 1);
-  while (getppid() != Worker && kill(Worker, 0) == 0) // until the one between is gone
-    usleep(50);
-  endWithParent(Worker);
-  return 0;
+  auto Clone = static_cast<pid_t>(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  if (Clone == 0)
+    endWithParent(Worker);
+  return Clone;
+}
+
+double cpuSeconds() {
+  timespec Time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &Time);
+  return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
 }
 
 std::string describe(const measure::CacheCounters &C) {
@@ -68,7 +63,9 @@ public:
 
 private:
   RemoteOptions options();
-  void beginTurn();
+  void endTurn();
+  void watch();
+  FileDescriptor snapshot();
 
   EpisodeSetup Setup;
   TurnClock Clock;
@@ -82,9 +79,10 @@ RemoteOptions Episode::options() {
   Options.Metrics = Setup.Begin.Metrics.empty() ? Setup.Config.Metrics : Setup.Begin.Metrics;
   Options.When = Setup.Begin.When;
   Options.Codec = Setup.Config.Codec;
-  Options.About = describe(Setup.Cache);
-  Options.EndTurn = [this] { Clock.stop(); };
-  Options.BeginTurn = [this] { beginTurn(); };
+  Options.About = [this] { return describe(Setup.Target.counters()); };
+  Options.Snapshot = [this] { return snapshot(); };
+  Options.EndTurn = [this] { endTurn(); };
+  Options.BeginTurn = [this] { Clock.start(); };
   Options.Fork = [this] {
     pid_t Pid = forkClone(Setup.Worker);
     if (Pid == 0)
@@ -94,13 +92,24 @@ RemoteOptions Episode::options() {
   return Options;
 }
 
+void Episode::endTurn() {
+  Clock.stop();
+  watch();
+}
+
 /// The channel of a clone is another than that of its original.
-void Episode::beginTurn() {
+void Episode::watch() {
   if (Watched != Runner->fileno() && Runner->fileno() >= 0) {
     Watched = Runner->fileno();
     endWithPeer(Watched);
   }
-  Clock.start();
+}
+
+/// A state that is reached in less is not worth one.
+FileDescriptor Episode::snapshot() {
+  constexpr double WorthSeconds = 2e-3;
+  FileDescriptor Channel = std::move(Setup.Snapshot);
+  return cpuSeconds() < WorthSeconds ? FileDescriptor() : std::move(Channel);
 }
 
 void Episode::run() {
@@ -108,7 +117,8 @@ void Episode::run() {
   RemoteOptions Options = options();
   Runner = std::make_unique<RemoteRunner>(socketChannel(std::move(Setup.Channel)), std::move(Options));
   reportDeathTo(*Runner, Setup.Program.getContext());
-  beginTurn();
+  watch();
+  Clock.start();
   auto Bound = Runner->bind(Setup.Config.Spec);
   auto Ended = Bound ? Setup.Task.run(Setup.Program, *Runner, Setup.Request) : Unexpected(Bound.error());
   if (!Ended)

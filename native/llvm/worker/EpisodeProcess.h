@@ -23,8 +23,9 @@ struct EpisodeSetup {
   EpisodeRequest Request;
   BeginRequest Begin;
   FileDescriptor Channel;
+  FileDescriptor Snapshot; // its channel, where one is wanted
   pid_t Worker;
-  measure::CacheCounters Cache; // until now
+  measure::Measurer &Target;
 };
 
 /// To be called in the child of a fork.

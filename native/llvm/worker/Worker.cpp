@@ -35,11 +35,16 @@ Expected<std::string> chooseTriple(const Module &Program, const std::string &Wan
   return Own.str();
 }
 
+/// What its first question depends on.
+measure::Key keyOf(std::string_view Request, const Program &P) {
+  return measure::hashBytes(arrayRefFromStringRef((Twine(Request) + P.Identity).str()));
+}
+
 } // namespace
 
-Worker::Worker(FileDescriptor ControlSocket)
+Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits)
     : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions),
-      Known(cantFail(measure::SharedCache::create(KnownBytes))) {}
+      Known(cantFail(measure::SharedCache::create(KnownBytes))), Recurring(Limits) {}
 
 void Worker::serve() {
   while (Control.isOpen()) {
@@ -93,16 +98,21 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<TaskPass *> Task = Configs.prepare(**Config, *Triple, Request->Target.Cpu);
   if (!Task)
     return Unexpected(Task.error());
-  const measure::CacheCounters Cache = (*Configs.measurer(*Triple, Request->Target.Cpu))->counters();
 
+  const measure::Key Asked = keyOf(Payload, **Loaded);
+  if (Recurring.begin(Asked, Channel))
+    return {};
+  FileDescriptor Snapshot = Recurring.admit(Asked, M.getInstructionCount());
   pid_t Self = getpid();
   pid_t Child = fork();
   if (Child < 0)
     return fail(ErrorKind::SystemError, std::string("fork: ") + std::strerror(errno));
   if (Child == 0) {
     Control.close(); // its end of file is for the worker alone
+    Recurring.close();
     EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known};
-    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), Self, Cache});
+    measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
+    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
   }
   return {};
 }

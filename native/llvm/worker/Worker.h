@@ -5,6 +5,7 @@
 #include "llvm/measure/SharedCache.h"
 #include "llvm/worker/Configurations.h"
 #include "llvm/worker/ModuleCache.h"
+#include "llvm/worker/Snapshots.h"
 #include "protocol/Framed.h"
 
 namespace mlcb {
@@ -12,7 +13,7 @@ namespace mlcb {
 /// Speaks on the control channel as docs/protocol.md has it. Single-threaded: a fork takes only the thread that calls it.
 class Worker {
 public:
-  explicit Worker(FileDescriptor ControlSocket);
+  Worker(FileDescriptor ControlSocket, SnapshotLimits Limits);
 
   /// Serves until the control channel closes.
   void serve();
@@ -28,6 +29,7 @@ private:
   Configurations Configs;
   ModuleCache Programs;
   measure::SharedCache Known; // of programs, for all children
+  Snapshots Recurring;
 };
 
 } // namespace mlcb

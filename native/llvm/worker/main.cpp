@@ -5,18 +5,19 @@
 #include "llvm/Support/CommandLine.h"
 
 #include <csignal>
-#include <sys/prctl.h>
 
 using namespace llvm;
 
 static cl::opt<int> ControlFd("control-fd", cl::Required, cl::value_desc("descriptor"),
                               cl::desc("one end of a Unix stream socket pair: the control channel"));
 
+static cl::opt<size_t> MaxSnapshots("snapshots", cl::init(mlcb::SnapshotLimits().Count), cl::value_desc("number"),
+                                    cl::desc("of episodes kept at their first question, for others that begin alike"));
+
 int main(int Argc, char **Argv) {
   cl::ParseCommandLineOptions(Argc, Argv, "mlcb_gym's fork server of compilers\n");
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_IGN);         // children are reaped by themselves
-  prctl(PR_SET_CHILD_SUBREAPER, 1);      // clones of episodes become children of this process
-  mlcb::Worker(mlcb::FileDescriptor(ControlFd)).serve();
+  mlcb::Worker(mlcb::FileDescriptor(ControlFd), {.Count = MaxSnapshots}).serve();
   return 0;
 }

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes of LLVM's own advisors: how many a second, in the worker and in an untouched compiler started for each, and what of one is LLVM's."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Figure
+from benchmarks.step import INSTRUCTIONS, programs_of_about
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.errors import NoDecisions
+from mlcb_gym.session import WorkerSession
+
+EPISODES, SMALL, PROGRAMS, SEED = 10, 1000, 12, 1
+WARM_UP = 2
+"""Episodes after which a worker knows a program, and keeps a snapshot of it."""
+
+Make = Callable[..., AdvisorEnv]
+Answer = Callable[[AdvisorEnv, Observation], Action]
+
+
+def heuristic(env: AdvisorEnv, observation: Observation) -> Action:
+    """LLVM's own answer."""
+    return env.default_action(observation)
+
+
+def per_second(make: Make, answer: Answer = heuristic) -> Iterator[Figure]:
+    """In turns on the same modules, nothing measured. An untouched compiler may tell less, so the answers are for the caller to choose."""
+    with ExitStack() as open_until_done:
+        anew = open_until_done.enter_context(closing(WorkerSession(snapshots=0)))
+        sessions: dict[str, dict[str, Any]] = {"worker": {}, "worker, without snapshots": {"session": anew}, "stock": {"compiler": "stock"}}
+        envs = {
+            name: open_until_done.enter_context(closing(make(programs=_small(), reward="none", **arguments))) for name, arguments in sessions.items()
+        }
+        programs = list(filter(partial(_begins, envs["worker"]), envs["worker"].programs))[:PROGRAMS]
+        rates = _rates(envs, programs, answer)
+    note = f"{len(programs)} modules under {SMALL} instructions, nothing measured, {EPISODES} episodes of each"
+    tool = "a stock compiler for each"
+    yield Figure(f"episodes per second, worker / {tool}", rates["worker"] / rates["stock"], "x", 3, 8, higher=True, note=note)
+    yield Figure(f"the same without snapshots / {tool}", rates["worker, without snapshots"] / rates["stock"], "x", higher=True)
+    for name, rate in rates.items():
+        yield Figure(f"episodes per second, {name}", rate, "1/s")
+
+
+def outside_llvm(make: Make) -> Iterator[Figure]:
+    """An episode's share that is not LLVM's work. Without snapshots: LLVM's work on a state that was kept is not done again."""
+    shares, seconds = [], []
+    with (
+        closing(WorkerSession(snapshots=0)) as session,
+        closing(make(programs=programs_of_about(INSTRUCTIONS), reward="none", session=session)) as env,
+    ):
+        env._request = replace(env._request, metrics=("llvm_seconds",))
+        for program in filter(partial(_begins, env), env.programs):
+            for _ in range(EPISODES):
+                started = time.perf_counter()
+                worked = play(env, program)
+                seconds.append(time.perf_counter() - started)
+                shares.append(1 - worked / seconds[-1])
+    note = f"{np.median(seconds) * 1e3:.0f} ms, {INSTRUCTIONS} instructions, nothing measured"
+    yield Figure("of an episode outside LLVM, median", float(np.median(shares)), "of 1", 0.15, 0.05, note=note)
+
+
+def play(env: AdvisorEnv, program: Program, answer: Answer = heuristic) -> float:
+    """An episode; what LLVM worked, where that is told."""
+    observation, info = env.reset(options={"program": program})
+    worked, ended = float(info.get("llvm_seconds", 0.0)), False
+    while not ended:
+        observation, _, terminated, truncated, info = env.step(answer(env, observation))
+        worked += float(info.get("llvm_seconds", 0.0))
+        ended = terminated or truncated
+    return worked
+
+
+def _rates(envs: Mapping[str, AdvisorEnv], programs: Sequence[Program], answer: Answer) -> dict[str, float]:
+    """Of the median episode of each program, for this machine has other work."""
+    seconds = dict.fromkeys(envs, 0.0)
+    for program in programs:
+        rounds = [[_seconds(env, program, answer) for env in envs.values()] for _ in range(WARM_UP + EPISODES)]
+        for name, median in zip(envs, np.median(rounds[WARM_UP:], axis=0), strict=True):
+            seconds[name] += float(median)
+    return {name: len(programs) / taken for name, taken in seconds.items()}
+
+
+def _seconds(env: AdvisorEnv, program: Program, answer: Answer) -> float:
+    started = time.perf_counter()
+    play(env, program, answer)
+    return time.perf_counter() - started
+
+
+def _small() -> list[Program]:
+    modules = [module for module in corpora.manifest("default") if module.instructions < SMALL]
+    drawn = np.random.default_rng(SEED).permutation(len(modules))
+    return [resolve(modules[i].uri)[0] for i in drawn[: 3 * PROGRAMS]]
+
+
+def _begins(env: AdvisorEnv, program: Program) -> bool:
+    """Whether it leaves something to decide."""
+    try:
+        env.reset(options={"program": program})
+    except NoDecisions:
+        return False
+    return True
