@@ -84,6 +84,19 @@ def test_objects_of_one_name_in_two_folders_are_two_modules(tmp_path: Path) -> N
     assert [p.name for p in resolve(tmp_path / "corpus")] == ["one/same.o", "other/same.o"]
 
 
+def test_one_source_compiled_in_two_folders_is_two_modules(tmp_path: Path) -> None:
+    (tmp_path / "same.c").write_text("int number(void) { return NUMBER; }\n")
+    entries = []
+    for number, folder in enumerate(("one", "other")):
+        (tmp_path / folder).mkdir()
+        command = f"cc -DNUMBER={number} -c {tmp_path}/same.c"
+        entries.append({"directory": str(tmp_path / folder), "file": f"{tmp_path}/same.c", "command": command})
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    assert list(compile_commands.extract(tmp_path / "compile_commands.json", tmp_path / "corpus")) == []
+    modules = [ir(program.bitcode) for program in resolve(tmp_path / "corpus")]
+    assert [f"ret i32 {number}" in module for number, module in enumerate(modules)] == [True, True]
+
+
 def test_corpus_is_in_the_layout_of_mlgo(build: Path, tmp_path: Path) -> None:
     list(compile_commands.extract(build / "compile_commands.json", tmp_path / "corpus"))
     described = json.loads((tmp_path / "corpus" / "corpus_description.json").read_text())

@@ -92,7 +92,9 @@ def _entry(entry: dict[str, Any]) -> CompileCommand:
     if words and Path(words[0]).name in _LAUNCHERS:
         del words[0]
     outputs = [after for word, after in pairwise(words) if word == "-o"]
-    output = entry.get("output") or (outputs[-1] if outputs else f"{entry['file']}.o")
+    file = Path(entry["file"])
+    below = file.relative_to(file.anchor)  # one source may be compiled in two folders
+    output = entry.get("output") or (outputs[-1] if outputs else f"{below}.o")
     return CompileCommand(Path(entry["directory"]), str(entry["file"]), tuple(words[1:]), str(output))
 
 
