@@ -114,6 +114,16 @@ def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tm
     assert len(objects) == 4
 
 
+@pytest.mark.parametrize("task", ["eviction", "priority"])
+def test_guard_of_an_allocation_is_one_line_and_no_output(policies: Mapping[str, Path], task: str, tmp_path: Path) -> None:
+    write_clang_config(tmp_path / "mlcb.cfg", [policies[task]], guard=True)
+    command = [CLANG, f"--config={tmp_path}/mlcb.cfg", *stock("clang", resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")[1:]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    message, *_ = done.stderr.splitlines()
+    assert (done.returncode, (tmp_path / "out.o").exists()) == (1, False)
+    assert message == f"error: mlcb: -mlcb-guard: none for {task}, expected policies for passes alone, or no guard"
+
+
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)

@@ -17,7 +17,7 @@ namespace mlcb {
 
 static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onnx:FOLDER, aot:POLICY.so, pipe:BASE, shm:PATH, grpc://HOST:PORT or default:"),
                                      cl::value_desc("uri"));
-static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy where that is smaller"));
+static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy for its passes where that is smaller"));
 
 bool hasRunners() { return !Runners.empty(); }
 
