@@ -22,7 +22,7 @@ from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
-from tests.test_correctness import OUTPUTS, compile_, run
+from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
 
@@ -185,12 +185,34 @@ def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_program_prints_the_same_whatever_is_decided(task: str, name: str, tmp_path: Path) -> None:
-    (source,) = corpora.embedded(f"embedded/{name}")
-    compile_(source, "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
-    command = stock("llc", tmp_path / "program.bc", tmp_path / "program.o")
-    assert asked(tmp_path / "program.bc", task, at_random(task), command, tmp_path) > 0
-    compile_(tmp_path / "program.o", output=tmp_path / "program")
-    assert run(tmp_path / "program") == OUTPUTS[name]
+    assert printed(corpora.embedded(f"embedded/{name}")[0], task, tmp_path, episodes=1) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_every_program_prints_the_same_after_20_random_episodes(task: str, name: str, tmp_path: Path) -> None:
+    assert printed(corpora.embedded(f"embedded/{name}")[0], task, tmp_path, episodes=20) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+def test_csmith_program_prints_the_same_after_20_random_episodes(task: str, index: int, tmp_path: Path) -> None:
+    source, expected = csmith(index, tmp_path)
+    assert printed(source, task, tmp_path, episodes=20, flags=CSMITH_FLAGS) == {expected}
+
+
+def printed(source: Path, task: str, folder: Path, *, episodes: int, flags: Sequence[str] = ()) -> set[str]:
+    """What the program prints after each of several random episodes in `llc`."""
+    compile_(source, "-O2", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
+    command = stock("llc", folder / "program.bc", folder / "program.o")
+    outputs = set()
+    for seed in range(episodes):
+        asked(folder / "program.bc", task, at_random(task, seed), command, folder)
+        compile_(folder / "program.o", output=folder / "program")
+        outputs.add(run(folder / "program"))
+    return outputs
 
 
 @pytest.mark.parametrize("task", TASKS)
