@@ -15,7 +15,8 @@ from benchmarks import episodes
 from benchmarks.deployment import seconds
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
-from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.allocation import LLC

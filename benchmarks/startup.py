@@ -20,7 +20,8 @@ from gymnasium import spaces
 
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
-from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config

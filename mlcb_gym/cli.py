@@ -41,6 +41,7 @@ class Algorithm(StrEnum):
     ppo = "ppo"
     dqn = "dqn"
     mlgo = "mlgo"
+    es = "es"
 
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]

@@ -81,6 +81,9 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         ended = action == 4 or len(self._taken) == self.max_steps
         return self._observation(), (before - self._size) / self._oz, ended, False, self._info(ended)
 
+    def action(self, advice: int) -> int:
+        return advice
+
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         self._answer = self.reset(options=options)
 

@@ -12,8 +12,9 @@ from gymnasium import spaces
 from mlcb_gym.agents.features import CLIP, Features
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import MASK, LogitsNetwork, NetworkConfig
-from mlcb_gym.training.policy import batch, greedy, random_observations
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.training.policy import advice, batch, random_observations
 from tests import known_optimum
 
 ENV = known_optimum.ToyEnv()
@@ -112,7 +113,7 @@ def test_dqn_survives_an_empty_mask(observations: dict[str, torch.Tensor]) -> No
 def test_greedy_choice_keeps_to_the_mask() -> None:
     observation, _ = ENV.reset(seed=1)
     network = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig()).eval()
-    assert greedy(network)(observation | {MASK: np.array([0, 0, 1, 0, 0], np.int8)}) == 2
+    assert advice(network, observation | {MASK: np.array([0, 0, 1, 0, 0], np.int8)}) == 2
 
 
 def test_batch_adds_one_leading_axis() -> None:

@@ -1,39 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A policy for the register allocator: cloned from LLVM's own advisor, at work in stock compilers, and evaluated."""
 
+import io
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
 import torch
 from gymnasium import spaces
+from rich.console import Console
 from torch import Tensor, nn
 
 from mlcb_gym.agents.columns import ColumnFeatures
-from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import TaskError, TrainingError
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.export.export import export_policy, write_policy
+from mlcb_gym.export.parity import OnnxPolicy, check_parity
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.allocating import evaluate_allocation
+from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.rollouts import observed, play_in_order
 from mlcb_gym.training.run import recipe
+from mlcb_gym.training.train import Budget, train
 from tests.test_allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_ends() -> Iterator[None]:
+    yield
+    ray.shutdown()
 
 
 class HighestFirst(nn.Module):
@@ -135,6 +147,31 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mappi
     assert np.isfinite(evaluation.estimates("policy")["size"].mean)  # type: ignore[union-attr]
 
 
-def test_recipe_for_a_value_is_none() -> None:
-    with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which no recipe learns"):
-        Environment("RegAllocPriority-v0", {"programs": PROGRAM}).make(1)
+@pytest.mark.parametrize("task", ["RegAllocEviction-v0", "RegAllocPriority-v0"])
+def test_evolution_begins_as_llvm_and_its_policy_decides_alike_everywhere(task: str, tmp_path: Path) -> None:
+    es = recipe("es", {"pairs": 4, "sigma": 1.0, "programs": 1, "num_envs": 2, "lr": 0.3, "statistics_episodes": 2})
+    console, budget = Console(file=io.StringIO()), Budget(iterations=2, validate_every=1)
+    train(Environment(task, {"programs": PROGRAM}), recipe=es, validation=resolve(PROGRAM), output=tmp_path / "run", budget=budget, console=console)
+    first, *_, last = read_run(tmp_path / "run" / "last")["progress"]["curve"]
+    assert first["ratio"] == 1.0
+    assert last["ratio"] != 1.0
+    folder = export_policy(tmp_path / "run" / "last", tmp_path / "policy")
+    parity = check_parity(tmp_path / "run" / "last", folder, PROGRAM, compiled=compile_policy(folder, tmp_path / "policy.so"))
+    assert parity.observations > 10
+    assert parity.disagreements == 0
+
+
+def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
+    es = recipe("es", {"pairs": 8, "sigma": 0.3, "programs": 1, "num_envs": 2, "lr": 0.1, "statistics_episodes": 1})
+    environment = Environment("RegAllocEviction-v0", {"programs": PROGRAM})
+    console, budget = Console(file=io.StringIO()), Budget(iterations=3, validate_every=1)
+    best = train(environment, recipe=es, validation=resolve(PROGRAM), output=tmp_path, budget=budget, console=console)
+    assert read_run(best)["progress"]["best_ratio"] < 0.995
+
+
+def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:
+    environment = Environment("RegAllocPriority-v0", {"programs": PROGRAM})
+    with pytest.raises(TrainingError, match="RegAllocPriority-v0: asks for a value, which ppo does not learn, expected algorithm es"):
+        train(environment, recipe=recipe("ppo"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
+    with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which is not cloned"):
+        clone_heuristic(environment, recipe("mlgo"))

@@ -12,7 +12,8 @@ import torch
 from gymnasium import spaces
 
 from mlcb_gym import toolchain
-from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.clang_config import write_clang_config

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from mlcb_gym.agents.network import LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations

@@ -2,17 +2,19 @@
 """A network for choices that are each described alike: one perceptron rates every column of an observation, wherever it stands."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from mlcb_gym.agents.network import Mlp, NetworkConfig
+from mlcb_gym.agents.features import heuristic_of
+from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 
-DEFAULT = "_default"
-"""How the name of the tensor ends that says which column the compiler's own heuristic chooses."""
+CHOSEN = -3
+"""Which of a column's features says that the heuristic chooses it."""
+
+MARGIN = 1.0
+"""By how much the heuristic's column is ahead: a head of zeros decides as the heuristic does."""
 
 
 def has_columns(observation_space: spaces.Dict, actions: int) -> bool:
@@ -34,8 +36,8 @@ class ColumnFeatures(nn.Module):
         shapes = {name: space.shape for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
         self.inputs = tuple(shapes)
         self.columns = tuple(name for name, shape in shapes.items() if shape == (actions,))
-        self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and not name.endswith(DEFAULT))
-        self.default = next((name for name, shape in shapes.items() if shape == (1,) and name.endswith(DEFAULT)), None)
+        self.default = heuristic_of(observation_space)
+        self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and name != self.default)
         self.per_column = 3 * len(self.columns) + len(self.single) + 3
         self.width = self.actions * self.per_column
 
@@ -61,13 +63,14 @@ class ColumnFeatures(nn.Module):
 
 
 class ColumnHead(nn.Module):
-    """A perceptron from the features of a column to its logit, the same for all columns."""
+    """A perceptron from the features of a column to its logit, the same for all columns; the heuristic's is ``MARGIN`` ahead."""
 
-    def __init__(self, features: ColumnFeatures, layers: "type[Mlp]", config: "NetworkConfig") -> None:
+    def __init__(self, features: ColumnFeatures, config: NetworkConfig) -> None:
         super().__init__()
         self.shape: Sequence[int] = (-1, features.actions, features.per_column)
-        self.layers = layers(features.per_column, 1, config)
+        self.layers = Mlp(features.per_column, 1, config)
 
     def forward(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.layers(features.reshape(self.shape)).squeeze(2)
-        return logits
+        columns = features.reshape(self.shape)
+        logits: Tensor = self.layers(columns).squeeze(2)
+        return logits + MARGIN * columns[:, :, CHOSEN]

@@ -26,6 +26,14 @@ MANY = 4
 MIN_DEVIATION = 1e-3
 """A feature that hardly varies in training carries no more weight than this allows."""
 
+DEFAULT = "_default"
+"""How the name of the tensor ends that says what the compiler's own heuristic would answer."""
+
+
+def heuristic_of(observation_space: spaces.Dict) -> str | None:
+    """The tensor that tells what the compiler's own heuristic would answer; None where it does not."""
+    return next((name for name, space in observation_space.items() if name.endswith(DEFAULT) and space.shape == (1,)), None)
+
 
 class Features(nn.Module):
     """What a network sees of an observation, ``[batch, width]`` float32.

@@ -10,7 +10,8 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import Tensor, nn
 
-from mlcb_gym.agents.network import MASK, LogitsNetwork, NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import MASK, LogitsNetwork
 
 
 class MaskedDqn(DefaultDQNTorchRLModule):

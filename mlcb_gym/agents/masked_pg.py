@@ -10,7 +10,8 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.utils.torch_utils import FLOAT_MIN
 from torch import Tensor
 
-from mlcb_gym.agents.network import MASK, LogitsNetwork, Mlp, NetworkConfig
+from mlcb_gym.agents.mlp import Mlp, NetworkConfig
+from mlcb_gym.agents.network import MASK, LogitsNetwork
 
 
 class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):

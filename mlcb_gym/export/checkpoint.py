@@ -5,14 +5,14 @@ from pathlib import Path
 
 from ray.rllib.core.rl_module.rl_module import RLModule
 
-from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.training.checkpoints import ALGORITHM
 
 MODULE = Path(ALGORITHM) / "learner_group" / "learner" / "rl_module" / "default_policy"
 
 
-def load_network(checkpoint: Path) -> LogitsNetwork:
+def load_network(checkpoint: Path) -> PolicyNetwork:
     """The trained network, in evaluation mode.
 
     Raises:
@@ -21,5 +21,5 @@ def load_network(checkpoint: Path) -> LogitsNetwork:
     folder = checkpoint.absolute() / MODULE
     if not folder.is_dir():
         raise PolicyError(f"{checkpoint}: no checkpoint: expected a folder {MODULE} in it")
-    network: LogitsNetwork = RLModule.from_checkpoint(str(folder)).network
+    network: PolicyNetwork = RLModule.from_checkpoint(str(folder)).network
     return network.eval()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether a policy decides in ONNX Runtime as it did in torch, on observations of real episodes."""
 
+import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,14 +13,18 @@ import onnxruntime
 import torch
 
 from mlcb_gym import _native
-from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import read_manifest
-from mlcb_gym.training.policy import batch, greedy
-from mlcb_gym.training.rollouts import Observation, SplitEnv, observed, play_in_order
+from mlcb_gym.training.policy import advice, batch, greedy
+from mlcb_gym.training.rollouts import Observation, observed, play_in_order
+
+VALUE_TOLERANCE = 1e-5
+"""How far values may be apart, to the value: runtimes round differently."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,8 @@ class Parity:
 
     Args:
         observations: how many were compared.
-        max_error: largest absolute difference of a logit.
-        disagreements: observations where the best allowed action differs.
+        max_error: largest difference of a logit; of a value, to the value.
+        disagreements: observations where the advice differs.
     """
 
     observations: int
@@ -54,18 +59,18 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
     with closing(env_class(policy.task)(programs=programs, **arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)
     parity = compare(network, policy, observations)
-    expected = [policy.choose(observation) for observation in observations]
+    expected = [policy.advice(observation) for observation in observations]
     for uri in (f"onnx:{folder}", *([f"aot:{compiled}"] if compiled else [])):
-        others = sum(chosen != other for chosen, other in zip(in_process(uri, observations), expected, strict=True))
+        others = _disagreements(in_process(uri, observations), expected)
         if parity.disagreements or others:
             raise PolicyError(f"{folder}: torch and ONNX Runtime: {parity}; {others} other decisions of {uri}")
     return parity
 
 
-def in_process(uri: str, observations: Sequence[Observation]) -> list[int]:
+def in_process(uri: str, observations: Sequence[Observation]) -> list[int | float]:
     """What a policy decides in a runner."""
     with closing(_native.Compiler.open(uri)) as compiler:
-        return [int(compiler.observe(0, observation)) for observation in observations]
+        return [compiler.observe(0, observation) for observation in observations]
 
 
 class OnnxPolicy:
@@ -97,27 +102,36 @@ class OnnxPolicy:
         return {name: given[name] for name in expected}
 
     def logits(self, observation: Observation) -> np.ndarray:
-        """The logits of one observation, ``[actions]``; masks are not applied."""
+        """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
         feed = {name: np.asarray(observation[name])[np.newaxis] for name in self.inputs}
         result: np.ndarray = self.session.run(None, feed)[0][0]
         return result
+
+    def advice(self, observation: Observation) -> int | float:
+        """What it tells the compiler: the best allowed choice, or its value."""
+        return self.choose(observation) if MASK in observation else float(self.logits(observation)[0])
 
     def choose(self, observation: Observation) -> int:
         """The best allowed action."""
         return int(np.where(observation[MASK] > 0, self.logits(observation), -np.inf).argmax())
 
 
-def compare(network: LogitsNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
+def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
     """Compares torch with ONNX Runtime, observation by observation."""
     with torch.inference_mode():
         expected = network(batch(observations)).numpy()
     actual = np.stack([policy.logits(o) for o in observations])
-    allowed = np.stack([o[MASK] for o in observations]) > 0
-    best = [np.where(allowed, logits, -np.inf).argmax(axis=1) for logits in (expected, actual)]
-    return Parity(len(observations), float(np.abs(expected - actual).max()), int((best[0] != best[1]).sum()))
+    errors = np.abs(expected - actual) / (1 if MASK in observations[0] else np.abs(expected).clip(min=1))
+    others = _disagreements([advice(network, o) for o in observations], [policy.advice(o) for o in observations])
+    return Parity(len(observations), float(errors.max()), others)
 
 
-def greedy_observations(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequence[Any]) -> list[Observation]:
+def _disagreements(advice: Sequence[int | float], expected: Sequence[int | float]) -> int:
+    """How often two differ; values by more than is lost in float32."""
+    return sum(not math.isclose(a, b, rel_tol=VALUE_TOLERANCE if isinstance(b, float) else 0) for a, b in zip(advice, expected, strict=True))
+
+
+def greedy_observations(network: PolicyNetwork, envs: Sequence[CompilerEnv], programs: Sequence[Any]) -> list[Observation]:
     """What the policy sees on one greedy episode per program."""
-    scripts = (observed(program, greedy(network)) for program in programs)
+    scripts = (observed(program, greedy(network, envs[0])) for program in programs)
     return [observation for seen in play_in_order(envs, scripts) for observation in seen]

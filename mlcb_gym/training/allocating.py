@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A policy for the register allocator against LLVM's own advisor, and against what does not look at the question at all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation
-from mlcb_gym.training.policy import random
 from mlcb_gym.training.rollouts import Choose, Observation, episode
 from mlcb_gym.training.traces import Trace
 
@@ -51,15 +50,6 @@ NULLS: Mapping[str, Mapping[str, Choose]] = {
 """By task, what does not learn."""
 
 
-def any_priority(rng: np.random.Generator) -> Choose:
-    """All equally likely."""
-    return lambda observation: rng.random(1, np.float32)
-
-
-RANDOM: Mapping[str, Callable[[np.random.Generator], Choose]] = {"eviction": random, "priority": any_priority}
-"""By task, how answers are drawn."""
-
-
 def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
     """Evaluates a policy folder for either task, one greedy episode a program. A program without a decision counts as 1.
 
@@ -75,12 +65,10 @@ def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequenc
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
         for method, choose in {POLICY: decided(policy, bench.envs[0]), **NULLS[policy.task]}.items():
             evaluation.add(method, bench.run(partial(episode, choose=choose), method))
-        bench.add_random(evaluation, counts, seed, RANDOM[policy.task])
+        bench.add_random(evaluation, counts, seed)
     return evaluation
 
 
 def decided(policy: OnnxPolicy, env: CompilerEnv) -> Choose:
     """What a policy decides, as actions of the environment."""
-    if env.num_actions:
-        return policy.choose
-    return lambda observation: env.action(float(policy.logits(observation)[0]))
+    return lambda observation: env.action(policy.advice(observation))

@@ -2,18 +2,18 @@
 """The native vector environment as RLlib trains on it: with the reward that learning needs, and a stopwatch."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import VectorEnv, VectorWrapper
 from ray.tune.registry import register_env
 
-from mlcb_gym.errors import TaskError
+from mlcb_gym.training.rollouts import Script, play_in_order
+from mlcb_gym.training.traces import Trace
 
 RLLIB_NAME = "mlcb_gym"
 """The name under which RLlib finds ``TrainingEnv``; checkpoints hold it."""
@@ -29,17 +29,8 @@ class Environment:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
-        """The environments.
-
-        Raises:
-            TaskError: they ask for a value, which no recipe learns.
-        """
-        arguments = {**self.arguments, **overrides}
-        made = gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **arguments)
-        if not isinstance(made.unwrapped.single_action_space, spaces.Discrete):
-            made.close()
-            raise TaskError(f"{self.id}: asks for a value, which no recipe learns, expected a task that asks for a choice")
-        return made
+        """The environments."""
+        return gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **{**self.arguments, **overrides})
 
 
 @dataclass(frozen=True)
@@ -106,6 +97,15 @@ class TrainingEnv(VectorWrapper):
         for i in np.flatnonzero(terminated & ~failed):
             self._ratios.append(float(infos["ratio"][i]))
         return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
+
+    def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
+        """Plays scripts on the sub-environments, several at once; in their order what came of them, which counts as training."""
+        with self._timed():
+            traces = play_in_order(self.unwrapped.envs, scripts)
+        self.steps += sum(len(trace.actions) for trace in traces)
+        self.errors += sum(trace.error is not None for trace in traces)
+        self._ratios += [trace.scored for trace in traces if trace.error is None]
+        return traces
 
     def take_ratios(self) -> list[float]:
         """The ratios to the compiler's own heuristic of the episodes that ended since the last call."""

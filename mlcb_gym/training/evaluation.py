@@ -20,7 +20,7 @@ from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.baselines import CLANG, PIPELINES, Baselines
 from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import PARALLEL, Choose, Script, episode, play_in_order, replay
+from mlcb_gym.training.rollouts import PARALLEL, Script, episode, play_in_order, replay
 from mlcb_gym.training.statistics import Estimate, estimate
 from mlcb_gym.training.traces import Trace
 
@@ -150,13 +150,9 @@ class Bench(Generic[Env]):
         """One trace per program, in their order, with its time."""
         return play_in_order(self.envs, map(script, track(self._programs, description=label, transient=True)))
 
-    def add_random(self, evaluation: "Evaluation", counts: Sequence[int], seed: int, draw: Callable[[np.random.Generator], Choose] = random) -> None:
-        """Adds the best of so many random episodes a program, for each of the counts.
-
-        Args:
-            draw: how actions are drawn.
-        """
-        tried = [self.run(partial(random_episode, seed=(seed, i), draw=draw), f"random {i + 1}") for i in range(max(counts))]
+    def add_random(self, evaluation: "Evaluation", counts: Sequence[int], seed: int) -> None:
+        """Adds the best of so many random episodes a program, for each of the counts."""
+        tried = [self.run(partial(random_episode, seed=(seed, i)), f"random {i + 1}") for i in range(max(counts))]
         for count in counts:
             evaluation.add_best(f"random, best of {count}", tried[:count])
 
@@ -206,9 +202,9 @@ def _texts(baselines: Baselines) -> list[str]:
     return list(dict.fromkeys(["default<Oz>", *_fixed(baselines).values(), *baselines.coreset, "stop"]))
 
 
-def random_episode(program: Program, seed: tuple[int, int], draw: Callable[[np.random.Generator], Choose] = random) -> Script[Trace]:
+def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
     """An episode that depends on the program and the seed alone."""
-    return episode(program, draw(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
+    return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
 
 
 def _sum(seconds: Sequence[float | None]) -> float | None:

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.network import MASK, PolicyNetwork
+from mlcb_gym.envs.compiler_env import Action, CompilerEnv
 from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, observed, play_in_order
 from mlcb_gym.training.traces import Trace
 
@@ -18,32 +19,37 @@ def batch(observations: Sequence[Observation]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.stack([o[name] for o in observations])) for name in observations[0]}
 
 
-def greedy(network: LogitsNetwork) -> Choose:
-    """The best allowed action."""
+@torch.inference_mode()
+def advice(network: PolicyNetwork, observation: Observation) -> int | float:
+    """What a network tells the compiler: the best allowed choice, or its value."""
+    answer = network(batch([observation]))[0]
+    if MASK not in observation:
+        return float(answer)
+    allowed = torch.from_numpy(observation[MASK]) > 0
+    return int(answer.masked_fill(~allowed, -torch.inf).argmax())
 
-    @torch.inference_mode()
-    def choose(observation: Observation) -> int:
-        logits = network(batch([observation]))[0]
-        allowed = torch.from_numpy(observation[MASK]) > 0
-        return int(logits.masked_fill(~allowed, -torch.inf).argmax())
 
-    return choose
+def greedy(network: PolicyNetwork, env: CompilerEnv) -> Choose:
+    """What a network tells the compiler, as actions of its environment."""
+    return lambda observation: env.action(advice(network, observation))
 
 
 def random(rng: np.random.Generator) -> Choose:
-    """Any allowed action, all equally likely."""
+    """Any allowed action, all equally likely; any value, where that is asked for."""
 
-    def choose(observation: Observation) -> int:
+    def choose(observation: Observation) -> Action:
+        if MASK not in observation:
+            return rng.random(1, np.float32)
         return int(rng.choice(np.flatnonzero(observation[MASK])))
 
     return choose
 
 
-def evaluate(network: LogitsNetwork, envs: Sequence[SplitEnv], programs: Sequence[Any]) -> list[Trace]:
+def evaluate(network: PolicyNetwork, envs: Sequence[CompilerEnv], programs: Sequence[Any]) -> list[Trace]:
     """One greedy episode per program."""
     was_training = network.training
     network.eval()
-    traces = play_in_order(envs, (episode(program, greedy(network)) for program in programs))
+    traces = play_in_order(envs, (episode(program, greedy(network, envs[0])) for program in programs))
     network.train(was_training)
     return traces
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.recipe import Distillation, Recipe
 

@@ -9,7 +9,7 @@ import gymnasium
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
-from mlcb_gym.agents.network import NetworkConfig
+from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
 
 
@@ -51,6 +51,8 @@ class Recipe(ABC):
     """
 
     algorithm: ClassVar[str]
+    learns_values: ClassVar[bool] = False
+    """Whether it learns what is answered by a value, too."""
 
     seed: int = 1
     num_envs: int = 8

@@ -9,13 +9,14 @@ from typing import Any
 
 from mlcb_gym.training.dqn import Dqn
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.es import Es
 from mlcb_gym.training.ppo import Mlgo, Ppo
 from mlcb_gym.training.recipe import Recipe
 
-RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo)}
+RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo, Es)}
 """The recipes by the name of their algorithm."""
 
-DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "mlgo"}
+DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "es", "priority": "es"}
 """By task; where there is none, PPO."""
 
 

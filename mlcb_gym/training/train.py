@@ -12,12 +12,13 @@ from typing import Any
 import gymnasium
 import ray
 import torch
+from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
-from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
@@ -99,9 +100,9 @@ def start_ray() -> None:
     register_for_rllib()
 
 
-def network_of(algorithm: Algorithm) -> LogitsNetwork:
+def network_of(algorithm: Algorithm) -> PolicyNetwork:
     """The network that the algorithm's environment runner acts with."""
-    network: LogitsNetwork = algorithm.env_runner.module.network
+    network: PolicyNetwork = algorithm.env_runner.module.network
     return network
 
 
@@ -112,6 +113,10 @@ def training_env(algorithm: Algorithm) -> TrainingEnv:
 
 
 def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
+    with closing(environment.make(1)) as envs:
+        chooses = isinstance(envs.single_action_space, spaces.Discrete)
+    if not chooses and not recipe.learns_values:
+        raise TrainingError(f"{environment.id}: asks for a value, which {recipe.algorithm} does not learn, expected algorithm es")
     algorithm = recipe.config(environment).build_algo()
     env = training_env(algorithm).unwrapped
     return algorithm, Run(recipe, environment, env.envs[0].task_spec.declared, len(env.envs[0].programs), current_commit())

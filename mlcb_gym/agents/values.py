@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A network for what is answered by a value, as a priority: how much higher or lower than the compiler's own heuristic has it."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+from mlcb_gym.agents.features import Features, heuristic_of
+from mlcb_gym.agents.mlp import Mlp, NetworkConfig
+
+SPREAD = math.log(2)
+"""The logarithm of the most that a value is raised or lowered by."""
+
+
+class ValueNetwork(nn.Module):
+    """Observation to a value in the compiler's units, ``[batch, 1]``. A head of zeros gives the heuristic's; where that is not told, 1."""
+
+    def __init__(self, observation_space: spaces.Dict, config: NetworkConfig) -> None:
+        super().__init__()
+        self.features = Features(observation_space, actions=1)
+        self.head = Mlp(self.features.width, 1, config)
+        self.default = heuristic_of(observation_space)
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        factor = (SPREAD * torch.tanh(self.head(self.features(observation)))).exp()
+        return factor if self.default is None else factor * observation[self.default].float()
