@@ -17,7 +17,7 @@ from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.allocation import LLC, AllocationEnv
 from mlcb_gym.envs.compiler_env import Action, Observation
-from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import ModelServer, WorkerSession
@@ -229,6 +229,49 @@ def test_dense_rewards_add_up_to_the_final_one(make: Make, task: str) -> None:
     assert final[0] != 0
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_functions_of_a_module_are_episodes_of_their_own(make: Make, task: str) -> None:
+    _, steps, whole = finish(make(task), at_random(task))
+    env, choose = make(task, episode="function"), at_random(task)
+    functions, played = [], 0
+    observation, _ = env.reset(options={"program": PROGRAM})
+    while played < steps:
+        ended = False
+        while not ended:
+            observation, reward, ended, _, info = env.step(choose(observation))
+            played += 1
+        assert reward == pytest.approx((info["cost_default"] - info["cost"]) / (info["cost_default"] or 1.0))
+        functions.append(info)
+        observation, _ = env.reset()
+    assert played == steps
+    assert len(functions) > 1
+    saved = sum(info["cost_default"] - info["cost"] for info in functions)
+    assert saved == pytest.approx(whole["cost_default"] - whole["cost"])
+
+
+def test_function_that_is_through_takes_no_more_advice(make: Make) -> None:
+    env, ended = make("eviction", episode="function"), False
+    first, _ = env.reset(seed=1)
+    observation = first
+    while not ended:
+        observation, _, ended, _, _ = env.step(by_default("eviction")(observation))
+    for call in (lambda: env.step(NOTHING), env.fork):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            call()
+    np.testing.assert_equal(env.reset(seed=1)[0], first)
+
+
+def test_functions_are_episodes_of_a_vector_environment(worker: WorkerSession) -> None:
+    with closing(EvictionVectorEnv(num_envs=2, programs=PROGRAM, episode="function", session=worker)) as envs:
+        observation, _ = envs.reset(seed=1)
+        ends = 0
+        for _ in range(200):
+            observation, _, terminated, _, infos = envs.step(observation["eviction_default"].reshape(-1))
+            ends += int(terminated.sum())
+            assert (infos["ratio"][terminated] == 1.0).all() if terminated.any() else "ratio" not in infos
+        assert ends > 2
+
+
 @pytest.mark.parametrize("reward", ["text", "throughput"])
 def test_return_is_what_is_saved_in_units_of_the_default(make: Make, reward: str) -> None:
     earned, _, info = finish(make("eviction", reward=reward), at_random("eviction"))
@@ -335,6 +378,8 @@ def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> No
         ({"pipeline": "{inline-threshold=1} default<Oz>"}, "without options"),
         ({"told": 2}, "told: expected 0 or 1"),
         ({"compiler": "gcc"}, "gcc"),
+        ({"episode": "loop"}, "expected one of module, function"),
+        ({"episode": "function", "reward": "text"}, "episode='function': reward='text'"),
         ({"dense": True, "reward": "text"}, "text is known at the end alone"),
         ({"compiler": "stock", "reward": "cost"}, "a stock compiler does not tell it"),
         ({"compiler": "stock", "dense": True, "reward": "none"}, "dense=True: a stock compiler knows none"),

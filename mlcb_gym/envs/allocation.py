@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcb_gym import _native
-from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.envs.functions import COST, FunctionEpisodes
 from mlcb_gym.errors import TaskError
 from mlcb_gym.session import StockSession
 from mlcb_gym.session.objects import object_metrics
@@ -24,6 +24,8 @@ METRICS: dict[str, tuple[str, ...]] = {
 NOT_STOCK_REWARDS = ("cost", "throughput")
 """What an object file does not tell."""
 
+EPISODES = ("module", "function")
+
 LLC = ("-O2", "-filetype=obj", "-relocation-model=pic")
 """What an untouched ``llc`` is called with, beside its advisor: it runs no pipeline before."""
 
@@ -31,13 +33,14 @@ HEAVIEST = 1e30
 """The weight of what must not be spilled, which LLVM has as infinity."""
 
 
-class AllocationEnv(AdvisorEnv):
+class AllocationEnv(FunctionEpisodes):
     """An episode of LLVM's greedy register allocator.
 
     Args:
         pipeline: what is run before code generation.
         reward: by default "cost", and "text" of a stock compiler.
         optsize: whether functions keep ``minsize`` and ``optsize``.
+        episode: "module", or "function" (see ``FunctionEpisodes``).
         compiler: "plugin" or "stock".
         kwargs: see ``AdvisorEnv``.
     """
@@ -55,6 +58,7 @@ class AllocationEnv(AdvisorEnv):
         optsize: bool | None = None,
         told: int | None = None,
         dense: bool = False,
+        episode: str = EPISODES[0],
         compiler: str = "plugin",
         **kwargs: Any,
     ) -> None:
@@ -66,13 +70,26 @@ class AllocationEnv(AdvisorEnv):
             raise TaskError(f"dense=True: {reward} is known at the end alone, expected reward='cost'")
         if stock and (optsize is False or told):
             raise TaskError("a stock compiler keeps minsize and optsize, and does not tell its own answer: expected optsize=True, told=0")
+        if episode not in EPISODES:
+            raise TaskError(f"episode={episode!r}: expected one of {', '.join(EPISODES)}")
+        if episode == "function" and (reward != COST or dense):
+            raise TaskError(f"episode='function': reward={reward!r}, dense={dense}: expected reward='cost', which is known when it has its registers")
         parameters = {
             "pipeline": pipeline,
             "optsize": stock if optsize is None else optsize,
             "told": int(not stock) if told is None else told,
         }
         self._pipeline = pipeline
-        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, compiler=compiler, programs=programs, **kwargs)
+        super().__init__(
+            per_function=episode == "function",
+            rewards=METRICS,
+            reward=reward,
+            parameters=parameters,
+            dense=dense,
+            compiler=compiler,
+            programs=programs,
+            **kwargs,
+        )
 
     def _new_stock_session(self) -> StockSession:
         tool, arguments = stock_command(self._pipeline)

@@ -236,7 +236,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         except SessionLost as error:
             return self._end(0.0, truncated=True, error=str(error))
         self._observe(message)
-        ended = message.kind == "episode_end"
+        ended = self._is_end(message)
         reward = self._earned(before, ended)
         if ended:
             return self._end(reward, truncated=False)
@@ -336,6 +336,9 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
     def _observe(self, message: _native.Message) -> None:
         self._observation: Observation = message.tensors
         self._metrics: Metrics = message.metrics
+
+    def _is_end(self, message: _native.Message) -> bool:
+        return message.kind == "episode_end"
 
     def _earned(self, before: Metrics, ended: bool) -> float:
         if self._dense:

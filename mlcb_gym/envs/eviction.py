@@ -44,7 +44,9 @@ class EvictionEnv(AllocationEnv):
 
     ## Episode End
     Terminated when all functions of the module have their registers, by an illegal action, or when the compiler crashes or exceeds its limits on
-    what was chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``.
+    what was chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``. With ``episode="function"`` also when
+    one function has its registers; the next ``reset`` goes on with the next one, and another program is drawn only when the module is through,
+    or a seed or a program is given.
 
     ## Arguments
     | argument | default | meaning |
@@ -55,6 +57,7 @@ class EvictionEnv(AllocationEnv):
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have; a stock compiler does |
     | ``told`` | 1 | whether LLVM's own answer is observed; a stock compiler does not tell it |
     | ``dense`` | False | be told the cost at every question; otherwise at the end alone |
+    | ``episode`` | ``"module"`` | or ``"function"``: an episode of each function that is asked about, paid by its own cost |
     | ``barred`` | () | columns that are never evicted |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``clang`` (``llc`` without a pipeline): ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv``; ``verify`` runs LLVM's verifier on what was allocated |

@@ -55,6 +55,7 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
   }
   auto Before = [&] {
     Policy.metric<double>(Metric::cost) = cost();
+    tellFunction(Policy);
     endTurn<Metric>(Policy, Work);
   };
   auto Questions = std::make_shared<AllocationQuestions>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
@@ -67,6 +68,7 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
   if (Broken)
     return Unexpected(*Broken);
   Policy.metric<double>(Metric::cost) = Made.Cost;
+  tellFunction(Policy);
   Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
   Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
   if (Policy.wants(Metric::throughput)) {
@@ -98,7 +100,8 @@ void Allocation::optimize(Module &M) {
 
 /// What LLVM's own advisor makes of the module, where it is asked for.
 Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
-  const bool Dense = !Policy.measuresEndAlone() && Policy.wants(Metric::cost); // needs what each function costs
+  const bool Dense = // needs what each function costs
+      !Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default));
   if (!Dense && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
       !Policy.wants(Metric::throughput_default))
     return {};
@@ -111,6 +114,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
     Own = Request.Cache->find<AllocationOutcome>(Known);
   if (!Own) {
     Own = generate(M);
+    Defaults = Allocated;
     if (Cycles) {
       Expected<double> Measured = throughput(M);
       if (!Measured)
@@ -130,6 +134,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
 AllocationOutcome Allocation::generate(const Module &M) {
   Activity Now("code generation");
   AllocationOutcome Made;
+  Allocated.clear();
   Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},
                 [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
   Made.Cost = cost();
@@ -146,6 +151,7 @@ Expected<double> Allocation::throughput(const Module &M) {
 
 void Allocation::noteCost(const MachineFunction &MF, double Cost) {
   Costs[MF.getName()] = Cost;
+  Allocated.push_back(Cost);
   if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
     Broken = Error{ErrorKind::SystemError, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
 }
@@ -155,6 +161,17 @@ double Allocation::cost() const {
   for (const auto &Each : Costs)
     Sum += Each.second;
   return Sum;
+}
+
+/// Code is generated for one function after the other, each time in the same order.
+void Allocation::tellFunction(ModelRunner &Policy) const {
+  const size_t Place = Allocated.size();
+  double Saved = 0;
+  for (auto [Cost, Default] : zip(Allocated, Defaults))
+    Saved += Default - Cost; // what is as by default adds nothing at all
+  Policy.metric<double>(Metric::functions_saved) = Saved;
+  Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
+  Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;
 }
 
 measure::Key Allocation::key(const EpisodeRequest &Request, StringRef What) const {

@@ -39,6 +39,7 @@ private:
   Expected<double> throughput(const llvm::Module &M);
   void noteCost(const llvm::MachineFunction &MF, double Cost);
   double cost() const;
+  void tellFunction(ModelRunner &Policy) const;
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;
@@ -48,6 +49,8 @@ private:
   measure::SharedCache Blocks; // of llvm-mca
   measure::CodeGenerator Generator;
   llvm::StringMap<double> Costs; // by function: of the last run, or, of those that it has not come to, of the run before
+  std::vector<double> Allocated; // costs of the functions that this run has come to
+  std::vector<double> Defaults;  // those of the run without questions
   bool Verify = false;
   std::optional<Error> Broken; // by an allocation
 };
