@@ -56,8 +56,8 @@ class EsAlgorithm(Algorithm):
         changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
         logs = np.log(_play(candidates, env, recipe.programs, seed)).clip(-recipe.shaping.limit, recipe.shaping.limit)
-        better, worse = torch.from_numpy(logs.mean(axis=1)).float().view(-1, 2).unbind(dim=1)
-        estimate = ((better - worse) / (2 * recipe.sigma)) @ changes / recipe.pairs
+        forth, back = torch.from_numpy(logs.mean(axis=0)).float().view(-1, 2).unbind(dim=1)
+        estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)
 
 
@@ -103,11 +103,12 @@ class Es(Recipe):
 
 
 def _play(networks: Sequence[PolicyNetwork], env: TrainingEnv, count: int, seed: int) -> np.ndarray:
-    """The ratios of greedy episodes, ``[networks, programs]``, on so many programs drawn by a seed."""
+    """The ratios of greedy episodes, ``[programs, networks]``, on so many programs drawn by a seed. Those of one program follow one another,
+    so that its compiler takes up where the decisions begin."""
     (first, *_) = env.unwrapped.envs
     drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
-    scripts = (episode(first.programs[i], greedy(network, first)) for network in networks for i in drawn)
-    return np.reshape([trace.scored for trace in env.play(scripts)], (len(networks), -1))
+    scripts = (episode(first.programs[i], greedy(network, first)) for i in drawn for network in networks)
+    return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(networks)))
 
 
 def _changed(network: PolicyNetwork, weights: Tensor) -> PolicyNetwork:
