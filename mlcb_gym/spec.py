@@ -12,6 +12,9 @@ from gymnasium import spaces
 
 from mlcb_gym import _native
 
+AGENT = "agent"
+"""Where an observation of several agents says which of them is asked."""
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -47,6 +50,13 @@ class Tensor:
             return spaces.MultiBinary(self.shape)
         return spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
 
+    def padded(self, value: np.ndarray | None) -> np.ndarray:
+        """A value in its maximal shape, zeros behind it; all zeros for none."""
+        whole = np.zeros(self.shape, self.dtype)
+        if value is not None:
+            whole[tuple(map(slice, value.shape))] = value
+        return whole
+
 
 @dataclass(frozen=True)
 class Agent:
@@ -71,6 +81,16 @@ class Agent:
         if self.advice["kind"] == "value":
             return spaces.Box(-np.inf, np.inf, (1,), np.float32)
         return spaces.Discrete(self.advice["choices"])
+
+    @cached_property
+    def _varies(self) -> bool:
+        return any(any(t.varying) for t in self.inputs)
+
+    def observation(self, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What a compiler said as an element of ``observation_space``; all zeros where it said nothing."""
+        if tensors and not self._varies:
+            return tensors
+        return {t.name: t.padded(tensors.get(t.name)) for t in self.inputs}
 
 
 @dataclass(frozen=True)
@@ -98,6 +118,27 @@ class TaskSpec:
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
         return tuple(Agent(a["name"], tuple(Tensor.from_json(t) for t in a["inputs"]), a["advice"]) for a in self.declared["agents"])
+
+    @property
+    def observation_space(self) -> spaces.Dict:
+        """The tensors of the only agent; of several, ``agent``, the index of the one that is asked, and a part for each by its name."""
+        if len(self.agents) == 1:
+            return self.agents[0].observation_space
+        return spaces.Dict({AGENT: spaces.Discrete(len(self.agents)), **{a.name: a.observation_space for a in self.agents}})
+
+    @property
+    def action_space(self) -> "spaces.Discrete[np.int64] | spaces.Box":
+        """That of the only agent; of several, which choose, as many choices as any of them has."""
+        if len(self.agents) == 1:
+            return self.agents[0].action_space
+        return spaces.Discrete(max(a.advice["choices"] for a in self.agents))
+
+    def observation(self, agent: int, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
+        """What a compiler asks an agent as an element of ``observation_space``; of several, the others' parts are all zeros."""
+        if len(self.agents) == 1:
+            return self.agents[0].observation(tensors)
+        parts = {a.name: a.observation(tensors if i == agent else {}) for i, a in enumerate(self.agents)}
+        return {AGENT: np.int64(agent), **parts}
 
 
 def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:

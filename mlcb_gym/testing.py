@@ -20,7 +20,8 @@ STOP = "stop"
 
 
 class ScriptedCompiler:
-    """A session whose compiler is a thread: observations are a function of the program and the actions so far, and every metric falls.
+    """A session whose compiler is a thread: observations are a function of the program and the actions so far, and every metric falls. Several
+    agents take turns.
 
     Args:
         horizon: decisions after which an episode ends, where the task has no ``max_steps``.
@@ -56,26 +57,28 @@ class ScriptedCompiler:
         horizon = spec.parameters.get("max_steps", self._horizon)
         try:
             while len(taken) < horizon and not (taken and taken[-1] < len(actions) and actions[taken[-1]] == STOP):
-                advice = compiler.observe(0, *self._state(spec, request, taken))
+                advice = compiler.observe(*self._state(spec, request, taken))
                 taken.append(advice if isinstance(advice, int) else crc32(repr(advice).encode()))
-            compiler.end("horizon", 0, *self._state(spec, request, taken))
+            compiler.end("horizon", *self._state(spec, request, taken))
         except (_native.PeerGone, _native.PeerError):
             pass
         finally:
             compiler.close()
 
     @staticmethod
-    def _state(spec: TaskSpec, request: EpisodeRequest, taken: list[int]) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    def _state(spec: TaskSpec, request: EpisodeRequest, taken: list[int]) -> tuple[int, dict[str, np.ndarray], dict[str, float]]:
         random = np.random.default_rng([crc32(request.program.read_bytes()), *taken])
-        tensors = {tensor.name: _draw(tensor, random) for tensor in spec.agents[0].inputs}
-        return tensors, {name: 1000 - 10 * len(taken) for name in request.metrics}
+        agent = len(taken) % len(spec.agents)
+        tensors = {tensor.name: _draw(tensor, random) for tensor in spec.agents[agent].inputs}
+        return agent, tensors, {name: 1000 - 10 * len(taken) for name in request.metrics}
 
 
 def _draw(tensor: Tensor, random: np.random.Generator) -> np.ndarray:
     if tensor.role == "mask":
         return np.ones(tensor.shape, tensor.dtype)
     low, high = max(tensor.low, -100.0), min(tensor.high, 100.0)
-    return random.uniform(low, high, tensor.shape).astype(tensor.dtype)
+    shape = [random.integers(1, length + 1) if varies else length for length, varies in zip(tensor.shape, tensor.varying, strict=True)]
+    return random.uniform(low, high, shape).astype(tensor.dtype)
 
 
 def check_compiler_env(env: gymnasium.Env[Any, Any], *, steps: int = 40) -> None:

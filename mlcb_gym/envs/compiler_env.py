@@ -18,9 +18,9 @@ from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession, open_session
-from mlcb_gym.spec import TaskSpec, bind, table
+from mlcb_gym.spec import Agent, TaskSpec, bind, table
 
-Observation = dict[str, np.ndarray]
+Observation = dict[str, Any]
 Metrics = Mapping[str, float]
 Info = dict[str, Any]
 Step = tuple[Observation, float, bool, bool, Info]
@@ -113,8 +113,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         try:
             self.task_spec: TaskSpec = self.session.configure(self.task, parameters)
             self._agent = self.task_spec.agents[0]
-            self.observation_space = self._agent.observation_space
-            self.action_space = self._agent.action_space
+            self.observation_space = self.task_spec.observation_space
+            self.action_space = self.task_spec.action_space
             _check_barred(barred, self.num_actions)
         except BaseException:
             self.close()
@@ -274,6 +274,21 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         return self._observation
 
     @property
+    def agent(self) -> Agent:
+        """Who is asked; after the end of an episode, whose observation is the last."""
+        return self._agent
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """1 for every action that is allowed, ``[num_actions]`` int8; None where any is."""
+        if self._agent.mask is None:
+            return None
+        if len(self.task_spec.agents) == 1:
+            return self._observation[self._agent.mask]
+        own = self._observation[self._agent.name][self._agent.mask]
+        return np.pad(own, (0, self.num_actions - len(own)))
+
+    @property
     def measured(self) -> Metrics:
         """What was measured last; empty before the end of an episode that is not dense."""
         return self._metrics
@@ -334,7 +349,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             self.timing.waiting += time.perf_counter() - started
 
     def _observe(self, message: _native.Message) -> None:
-        self._observation: Observation = message.tensors
+        self._agent = self.task_spec.agents[message.agent]
+        self._observation: Observation = self.task_spec.observation(message.agent, message.tensors)
         self._metrics: Metrics = message.metrics
 
     def _is_end(self, message: _native.Message) -> bool:
@@ -357,8 +373,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             index = operator.index(action)
         except TypeError:
             return False
-        mask = self._observation[self._agent.mask]
-        return 0 <= index < len(mask) and bool(mask[index])
+        mask = self.action_mask
+        return mask is not None and 0 <= index < len(mask) and bool(mask[index])
 
     def _fail(self, error: str) -> Step:
         return self._end(FAILURE_RETURN - self._return, truncated=False, error=error)
@@ -375,7 +391,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             self._episode = None
 
     def _info(self) -> Info:
-        mask = {} if self._agent.mask is None else {"action_mask": self._observation[self._agent.mask]}
+        mask = {} if self.action_mask is None else {"action_mask": self.action_mask}
         ratio = {} if self.ratio is None else {"ratio": self.ratio}
         return {"program": self.program.name, **mask, **self._metrics, **ratio}
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An environment of several agents for PettingZoo."""
+
+from typing import Any
+
+from gymnasium import spaces
+from pettingzoo import AECEnv
+
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.turns import Turns
+
+
+class CompilerAecEnv(AECEnv[str, Observation, Any]):
+    """PettingZoo's ``AECEnv``: ``agent_selection`` is the agent that the compiler asks, ``infos[agent]["action_mask"]`` what it may answer.
+
+    The reward of a step goes to all agents that have acted.
+    """
+
+    def __init__(self, env: CompilerEnv) -> None:
+        super().__init__()
+        self._turns = Turns(env)
+        self.metadata = {"name": env.task, "render_modes": ["ansi"], "is_parallelizable": False}
+        self.render_mode = env.render_mode
+        self.possible_agents = list(self._turns.agents)
+        self.observation_spaces = {name: agent.observation_space for name, agent in self._turns.agents.items()}
+        self.action_spaces = {name: agent.action_space for name, agent in self._turns.agents.items()}
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """What the agent sees."""
+        return self.observation_spaces[agent]  # the same object each time: it may be seeded
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """What the agent answers."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """See ``CompilerEnv.reset``."""
+        info = self._turns.reset(seed, options)
+        self.agents = list(self.possible_agents)
+        self.rewards, self._cumulative_rewards = dict.fromkeys(self.agents, 0.0), dict.fromkeys(self.agents, 0.0)
+        self.terminations, self.truncations = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {name: {} for name in self.agents}
+        self._ask(info)
+
+    def observe(self, agent: str) -> Observation:
+        """What the agent was shown last; all zeros before it is asked for the first time."""
+        return self._turns.seen[agent]
+
+    def step(self, action: Any) -> None:
+        """Takes the action of the agent that is asked; None of one whose episode is over."""
+        if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        reward, terminated, truncated, info = self._turns.step(action)
+        self.rewards = {name: reward if name in self._turns.acted else 0.0 for name in self.agents}
+        self._accumulate_rewards()
+        self.terminations, self.truncations = dict.fromkeys(self.agents, terminated), dict.fromkeys(self.agents, truncated)
+        self._ask(info)
+
+    def render(self) -> str | None:
+        """One line: the program, the steps taken, the return so far, and what was measured last."""
+        return self._turns.env.render()
+
+    def close(self) -> None:
+        """Ends the episode and, unless it was given, the compiler."""
+        self._turns.env.close()
+
+    def _ask(self, info: dict[str, Any]) -> None:
+        self.agent_selection = self._turns.asked
+        self.infos[self.agent_selection] = info

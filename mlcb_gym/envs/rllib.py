@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""An environment of several agents for RLlib."""
+
+from typing import Any
+
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
+
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.turns import Turns
+
+
+class RllibMultiAgentEnv(MultiAgentEnv):
+    """RLlib's ``MultiAgentEnv``: one agent acts at a time, the one that the observation is for.
+
+    The reward of a step goes to all agents that have acted, and the end of an episode shows each of them what it saw last.
+    """
+
+    def __init__(self, env: CompilerEnv) -> None:
+        super().__init__()
+        self._turns = Turns(env)
+        self.agents = self.possible_agents = list(self._turns.agents)
+        self.observation_spaces = {name: agent.observation_space for name, agent in self._turns.agents.items()}
+        self.action_spaces = {name: agent.action_space for name, agent in self._turns.agents.items()}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See ``CompilerEnv.reset``."""
+        info = self._turns.reset(seed, options)
+        return self._of(self._turns.asked), {self._turns.asked: info}
+
+    def step(self, action_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+        """Takes the action of the agent that is asked."""
+        reward, terminated, truncated, info = self._turns.step(action_dict[self._turns.asked])
+        shown = self._turns.acted if terminated or truncated else {self._turns.asked}
+        rewards = dict.fromkeys(sorted(self._turns.acted), reward)
+        infos = {self._turns.asked: info} if self._turns.asked in shown else {}
+        return self._of(*sorted(shown)), rewards, {"__all__": terminated}, {"__all__": truncated}, infos
+
+    def close(self) -> None:
+        """Ends the episode and, unless it was given, the compiler."""
+        self._turns.env.close()
+
+    def _of(self, *names: str) -> dict[str, Any]:
+        return {name: self._turns.seen[name] for name in names}
