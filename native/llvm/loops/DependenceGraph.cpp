@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
@@ -55,7 +56,7 @@ std::vector<Node> findStatements(const LoopBody &Body) {
 /// Builds the graph of one loop, first of statements and then of nodes.
 class GraphBuilder {
 public:
-  GraphBuilder(DependenceGraph &G, const AccessTable &Table) : G(G), Table(Table) {}
+  explicit GraphBuilder(DependenceGraph &G) : G(G), Table(*G.Table) {}
 
   void findChecks(bool Allowed);
   Relation order(ArrayRef<Node> Of) const;
@@ -173,8 +174,11 @@ tl::expected<DependenceGraph, Refusal> DependenceGraph::build(Loop &L, const Ana
     return tl::unexpected(Table.error());
   DependenceGraph G;
   G.Body = std::make_unique<LoopBody>(std::move(*Body));
-  G.Ranges = std::make_unique<RangeTable>(*G.Body, Table->accesses(), A.SE);
-  GraphBuilder Builder(G, *Table);
+  G.Table = std::make_unique<AccessTable>(std::move(*Table));
+  G.Ranges = std::make_unique<RangeTable>(*G.Body, G.Table->accesses(), A.SE);
+  if (unsigned Trips = A.SE.getSmallConstantTripCount(&L))
+    G.Iterations = Trips;
+  GraphBuilder Builder(G);
   Builder.findChecks(!A.F.hasOptSize());
   Builder.merge(Statements);
   if (G.Nodes.size() < 2)

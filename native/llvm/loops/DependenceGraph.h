@@ -58,6 +58,10 @@ public:
   llvm::ArrayRef<Node> nodes() const { return Nodes; }
   llvm::ArrayRef<Edge> edges() const { return Edges; }
   const RangeTable &ranges() const { return *Ranges; }
+  llvm::ArrayRef<Access> accesses() const { return Table->accesses(); }
+
+  /// How often the loop runs; nothing where nobody knows.
+  std::optional<uint64_t> iterations() const { return Iterations; }
 
   /// Whether a node must not run after another, whatever checks say.
   bool mustPrecede(unsigned First, unsigned Second) const { return Order[First].test(Second); }
@@ -75,7 +79,9 @@ private:
   };
 
   std::unique_ptr<LoopBody> Body; // others refer to it
+  std::unique_ptr<AccessTable> Table;
   std::unique_ptr<RangeTable> Ranges;
+  std::optional<uint64_t> Iterations;
   std::vector<Node> Nodes;
   std::vector<Edge> Edges;
   std::vector<llvm::BitVector> Order;

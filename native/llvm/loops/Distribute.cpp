@@ -6,6 +6,7 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -121,7 +122,8 @@ void Distributor::addFallback(Value *Overlap) {
   for (PHINode &Phi : Exit->phis())
     Phi.addIncoming((*Fallback)(Phi.getIncomingValueForBlock(L.getLoopLatch())), (*Fallback)(L.getLoopLatch()));
   Instruction *Jump = Before->getTerminator();
-  IRBuilder<>(Jump).CreateCondBr(Overlap, Fallback->L->getLoopPreheader(), Parts.front().L->getLoopPreheader());
+  IRBuilder<>(Jump).CreateCondBr(Overlap, Fallback->L->getLoopPreheader(), Parts.front().L->getLoopPreheader(),
+                                 MDBuilder(A.F.getContext()).createUnlikelyBranchWeights());
   Jump->eraseFromParent();
 }
 

@@ -35,11 +35,14 @@ static std::vector<const Instruction *> instructionsOf(const Function &F) {
 }
 
 void EntityCounts::addSymbolic(const Function &F) {
-  for (const Instruction *I : instructionsOf(F)) {
-    forEachOwnEntity(*I, [&](Entity E) { Counts[E] += 1; });
-    for (const Value *Operand : I->operand_values())
-      Counts[LlvmVocabulary::getIndex(*Operand)] += 1;
-  }
+  for (const Instruction *I : instructionsOf(F))
+    addSymbolic(*I);
+}
+
+void EntityCounts::addSymbolic(const Instruction &I) {
+  forEachOwnEntity(I, [&](Entity E) { Counts[E] += 1; });
+  for (const Value *Operand : I.operand_values())
+    Counts[LlvmVocabulary::getIndex(*Operand)] += 1;
 }
 
 void EntityCounts::addFlowAware(const Function &F, double FlowWeight) {

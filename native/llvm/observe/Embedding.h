@@ -9,7 +9,8 @@
 
 namespace llvm {
 class Function;
-}
+class Instruction;
+} // namespace llvm
 
 namespace mlcb {
 
@@ -22,6 +23,7 @@ class EntityCounts {
 public:
   /// Symbolic: every operand counts as its kind.
   void addSymbolic(const llvm::Function &F);
+  void addSymbolic(const llvm::Instruction &I);
 
   /// Flow-aware: an operand that an earlier instruction defines (in depth-first order of blocks) counts as all that this definition
   /// consists of, times FlowWeight.

@@ -6,6 +6,7 @@
 #include "llvm/measure/UseOrder.h"
 #include "llvm/passes/Activity.h"
 #include "llvm/passes/Metrics.h"
+#include "llvm/passes/OptSize.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -88,10 +89,7 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
 /// As it is when code generation begins.
 void Allocation::optimize(Module &M) {
   if (!Parameters.KeepsOptSize)
-    for (Function &F : M) {
-      F.removeFnAttr(Attribute::MinSize);
-      F.removeFnAttr(Attribute::OptimizeForSize);
-    }
+    optimizeForSpeed(M);
   if (!Parameters.Pipeline.empty()) {
     Activity Now(Parameters.Pipeline);
     Before.run(Parameters.Pipeline, M);

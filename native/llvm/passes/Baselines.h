@@ -5,6 +5,7 @@
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/passes/PassRunner.h"
+#include "runner/ModelRunner.h"
 
 #include <memory>
 #include <string>
@@ -34,5 +35,23 @@ private:
   measure::SharedCache *Cache;
   llvm::StringRef Program;
 };
+
+/// Writes what the learner wants of a module after a pipeline. Metric is the enum of a task that has these four.
+template <class Metric>
+Expected<void> tellBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
+  if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) || Policy.wants(Metric::ir_instructions_default)) {
+    const Baseline Own = Meter.after(Pipeline, Loaded);
+    Policy.metric<int64_t>(Metric::size_default) = Own.Size;
+    Policy.metric<int64_t>(Metric::text_default) = Own.Text;
+    Policy.metric<int64_t>(Metric::ir_instructions_default) = Own.Instructions;
+  }
+  if (Policy.wants(Metric::throughput_default)) {
+    Expected<double> Cycles = Meter.throughputAfter(Pipeline, Loaded);
+    if (!Cycles)
+      return Unexpected(Cycles.error());
+    Policy.metric<double>(Metric::throughput_default) = *Cycles;
+  }
+  return {};
+}
 
 } // namespace mlcb

@@ -47,13 +47,15 @@ std::string asClangHasIt(StringRef Pipeline) {
   return Result;
 }
 
-void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstrumentationCallbacks &Callbacks) {
+void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstrumentationCallbacks &Callbacks,
+                         std::function<void(PassBuilder &)> Extend) {
   Builder.registerPipelineParsingCallback(
-      [&](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
+      [&, Extend = std::move(Extend)](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
         auto *Known = find_if(Levels, [&](const NamedLevel &L) { return Name == (OurName + L.Name + ">").str(); });
         if (Known == std::end(Levels))
           return false;
         PassBuilder Clang(&Target, tuningFor(Known->Level), /*PGOOpt=*/std::nullopt, &Callbacks);
+        Extend(Clang);
         Passes.addPass(Clang.buildPerModuleDefaultPipeline(Known->Level));
         return true;
       });

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <functional>
 #include <string>
 
 namespace llvm {
@@ -18,7 +19,9 @@ namespace mlcb {
 /// understands by it what opt does, which vectorises nothing at -Oz where clang vectorises straight-line code; -Oz is what clang does.
 std::string asClangHasIt(llvm::StringRef Pipeline);
 
-void addDefaultPipelines(llvm::PassBuilder &Builder, llvm::TargetMachine &Target, llvm::PassInstrumentationCallbacks &Callbacks);
+/// Extend adds to the builder that such a pipeline comes from.
+void addDefaultPipelines(llvm::PassBuilder &Builder, llvm::TargetMachine &Target, llvm::PassInstrumentationCallbacks &Callbacks,
+                         std::function<void(llvm::PassBuilder &)> Extend);
 
 /// "default<Oz>".
 std::string defaultPipeline(unsigned SpeedupLevel, unsigned SizeLevel);

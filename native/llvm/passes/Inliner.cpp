@@ -46,20 +46,7 @@ Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRe
 
 Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Request.Program);
-  if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) ||
-      Policy.wants(Metric::ir_instructions_default)) {
-    Baseline Own = Meter.after(Parameters.Pipeline, Loaded);
-    Policy.metric<int64_t>(Metric::size_default) = Own.Size;
-    Policy.metric<int64_t>(Metric::text_default) = Own.Text;
-    Policy.metric<int64_t>(Metric::ir_instructions_default) = Own.Instructions;
-  }
-  if (Policy.wants(Metric::throughput_default)) {
-    Expected<double> Cycles = Meter.throughputAfter(Parameters.Pipeline, Loaded);
-    if (!Cycles)
-      return Unexpected(Cycles.error());
-    Policy.metric<double>(Metric::throughput_default) = *Cycles;
-  }
-  return {};
+  return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
 static const TaskRegistration Registration("inliner", "default<Oz>", &Inliner::prepare, &adviseHostInliner);

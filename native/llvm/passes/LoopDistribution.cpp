@@ -1,124 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/LoopDistribution.h"
 
-#include "llvm/loops/Distribute.h"
+#include "llvm/passes/Activity.h"
+#include "llvm/passes/Baselines.h"
+#include "llvm/passes/LoopDistributionPass.h"
+#include "llvm/passes/Metrics.h"
+#include "llvm/passes/OptSize.h"
+#include "llvm/passes/Parameters.h"
+#include "llvm/passes/SplitHost.h"
+#include "spec/Tasks.h"
 
-#include "llvm/Analysis/AliasAnalysis.h"
-#include "llvm/Analysis/AssumptionCache.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/OptimizationRemarkEmitter.h"
-#include "llvm/Analysis/PostDominators.h"
-#include "llvm/Analysis/ScalarEvolution.h"
-#include "llvm/IR/Dominators.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
-namespace {
+using loop_distribution::Metric;
 
-constexpr char Name[] = "mlcb-loop-distribute";
+LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
+    : Parameters(std::move(Given)), Target(Target), Asking(Target.targetMachine(), [this](PassBuilder &Builder) {
+        askBeforeVectorizer(Builder, [this](Function &) { return Questions; });
+      }),
+      Heuristic(Target.targetMachine()) {}
 
-/// What a pass keeps that changes loops.
-PreservedAnalyses changedLoops() {
-  PreservedAnalyses Kept;
-  Kept.preserve<LoopAnalysis>();
-  Kept.preserve<DominatorTreeAnalysis>();
-  Kept.preserve<ScalarEvolutionAnalysis>();
-  return Kept;
+Expected<std::unique_ptr<TaskPass>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read(Spec);
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  if (Spec.Task.Agents.front().Advice.Choices.Size != loops::MaxNodes)
+    return fail(ErrorKind::SystemError, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
+  auto Task = std::make_unique<LoopDistribution>(std::move(*Parameters), Target);
+  if (Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline}); !Passes)
+    return invalidParameter(Spec, "pipeline: " + Passes.error().Message);
+  return Task;
 }
 
-/// How the loops of a compiler's own pipelines are split.
-struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
-  using parser::parser;
-
-  bool parse(cl::Option &Option, StringRef, StringRef Text, std::optional<loops::FixedAnswer> &Parsed) {
-    auto Answer = loops::FixedAnswer::parse(Text);
-    if (!Answer)
-      return Option.error(toString(Answer.takeError()));
-    Parsed = *Answer;
-    return false;
+Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  if (!Parameters.KeepsOptSize)
+    optimizeForSpeed(M);
+  if (auto Measured = baselines(M, Policy, Request); !Measured)
+    return Unexpected(Measured.error());
+  WorkClock Work;
+  LoopQuestions Asked(
+      Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); }, [&] { beginTurn(Policy, Work); });
+  {
+    Activity Now(Parameters.Pipeline);
+    Questions = &Asked;
+    Asking.run(Parameters.Pipeline, M);
+    Questions = nullptr;
   }
-};
-static cl::opt<std::optional<loops::FixedAnswer>, false, AnswerParser>
-    HostAnswer("mlcb-loops", cl::desc("split loops before they are vectorized: never, always, cuts=MASK or random=SEED"),
-               cl::value_desc("answer"));
-
-/// As the vectorizer's own loop passes would do at once. Whether anything has changed.
-bool simplify(Function &F, FunctionAnalysisManager &Functions) {
-  auto &LI = Functions.getResult<LoopAnalysis>(F);
-  bool Changed = false;
-  for (Loop *L : LI)
-    Changed |= simplifyLoop(L, &Functions.getResult<DominatorTreeAnalysis>(F), &LI, &Functions.getResult<ScalarEvolutionAnalysis>(F),
-                            &Functions.getResult<AssumptionAnalysis>(F), nullptr, /*PreserveLCSSA=*/false);
-  if (Changed)
-    Functions.invalidate(F, changedLoops());
-  return Changed;
+  Work.pause();
+  if (Asked.failure())
+    return Unexpected(*Asked.failure());
+  if (Request.Verify && verifyModule(M))
+    return fail(ErrorKind::SystemError, "splitting loops leaves a module that LLVM's verifier refuses");
+  Policy.metric<int64_t>(Metric::loops) = Asked.loops();
+  Policy.metric<int64_t>(Metric::parts) = Asked.parts();
+  if (auto Measured = fillMetrics<Metric>(Policy, M, Target); !Measured)
+    return Unexpected(Measured.error());
+  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
+  const EndReason Why = Asked.asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
+  return Policy.end(Why).map([Why] { return Why; });
 }
 
-SmallVector<Loop *> innermost(LoopInfo &LI) {
-  SmallVector<Loop *> Loops;
-  copy_if(LI.getLoopsInPreorder(), std::back_inserter(Loops), [](const Loop *L) { return L->isInnermost(); });
-  return Loops;
+Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
+  // The program that is known is the one with its attributes.
+  const std::string Program = Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
+  BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
+  return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
-void tell(OptimizationRemarkEmitter &Remarks, const Loop &L, loops::Refusal Why) {
-  Remarks.emit([&] {
-    return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader())
-           << "loop not distributed: " << loops::describe(Why);
-  });
-}
-
-void tell(OptimizationRemarkEmitter &Remarks, const loops::DependenceGraph &G, const loops::Partition &PartOf) {
-  const Loop &L = G.body().loop();
-  Remarks.emit([&] {
-    return OptimizationRemark(Name, "distributed", L.getStartLoc(), L.getHeader())
-           << "loop of " << ore::NV("Nodes", G.nodes().size()) << " nodes: " << ore::NV("Parts", 1 + *max_element(PartOf)) << " parts, "
-           << ore::NV("Checks", G.checksFor(PartOf).size()) << " checks";
-  });
-}
-
-} // namespace
-
-PreservedAnalyses LoopDistributionPass::run(Function &F, FunctionAnalysisManager &Functions) {
-  auto &LI = Functions.getResult<LoopAnalysis>(F);
-  if (LI.empty())
-    return PreservedAnalyses::all();
-  bool Changed = simplify(F, Functions);
-  const loops::Analyses A{F, LI, Functions.getResult<DominatorTreeAnalysis>(F), Functions.getResult<PostDominatorTreeAnalysis>(F),
-                          Functions.getResult<ScalarEvolutionAnalysis>(F), Functions.getResult<AAManager>(F)};
-  auto &Remarks = Functions.getResult<OptimizationRemarkEmitterAnalysis>(F);
-  for (auto [Nth, L] : enumerate(innermost(LI))) {
-    auto Graph = loops::DependenceGraph::build(*L, A);
-    if (!Graph) {
-      tell(Remarks, *L, Graph.error());
-      continue;
-    }
-    loops::Partition PartOf = Decide(*Graph, Nth);
-    tell(Remarks, *Graph, PartOf);
-    Changed |= distribute(*Graph, PartOf, A);
-  }
-  return Changed ? changedLoops() : PreservedAnalyses::all();
-}
-
-void registerLoopDistribution(PassBuilder &Builder) {
-  Builder.registerPipelineParsingCallback([](StringRef Text, FunctionPassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-    if (!Text.consume_front(Name) || !Text.consume_front("<") || !Text.consume_back(">"))
-      return false;
-    auto Answer = loops::FixedAnswer::parse(Text);
-    if (!Answer) {
-      errs() << Name << ": " << toString(Answer.takeError()) << "\n";
-      return false;
-    }
-    Passes.addPass(LoopDistributionPass(*Answer));
-    return true;
-  });
-  if (HostAnswer)
-    Builder.registerVectorizerStartEPCallback(
-        [](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(LoopDistributionPass(*HostAnswer)); });
-}
+static const TaskRegistration Registration("loop_distribution", "default<O3>", &LoopDistribution::prepare, &splitHost);
 
 } // namespace mlcb

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops are split as somebody says, in opt and clang.
+// LoopDistribution: a policy splits the loops of a module, in a pipeline of its own.
 #pragma once
 
-#include "llvm/loops/Partition.h"
-
-#include "llvm/IR/PassManager.h"
-
-namespace llvm {
-class PassBuilder;
-}
+#include "llvm/passes/LoopDistributionParameters.h"
+#include "llvm/passes/LoopQuestions.h"
+#include "llvm/passes/PassRunner.h"
+#include "llvm/passes/TaskPass.h"
 
 namespace mlcb {
 
-/// Splits the innermost loops of a function. What it leaves, and why, are missed optimization remarks of "mlcb-loop-distribute".
-class LoopDistributionPass : public llvm::PassInfoMixin<LoopDistributionPass> {
+/// The task bound to its parameters: a pipeline that asks before its vectorizer.
+class LoopDistribution final : public TaskPass {
 public:
-  /// How to split the Nth innermost loop of a function.
-  using Answer = std::function<loops::Partition(const loops::DependenceGraph &G, unsigned Nth)>;
+  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
-  explicit LoopDistributionPass(Answer Decide) : Decide(std::move(Decide)) {}
+  LoopDistribution(LoopDistributionParameters Parameters, measure::Measurer &Target);
 
-  llvm::PreservedAnalyses run(llvm::Function &F, llvm::FunctionAnalysisManager &Functions);
+  Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
 
 private:
-  Answer Decide;
-};
+  Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
 
-/// The function pass `mlcb-loop-distribute<ANSWER>` (loops/Partition.h), and with -mlcb-loops=ANSWER the same before the host's vectorizer.
-void registerLoopDistribution(llvm::PassBuilder &Builder);
+  LoopDistributionParameters Parameters;
+  measure::Measurer &Target;
+  LoopQuestions *Questions = nullptr; // of the episode that runs
+  PassRunner Asking, Heuristic;
+};
 
 } // namespace mlcb

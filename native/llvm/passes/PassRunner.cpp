@@ -9,10 +9,11 @@ using namespace llvm;
 
 namespace mlcb {
 
-PassRunner::PassRunner(TargetMachine &Target)
+PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend)
     : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {
   OptNone.registerCallbacks(Callbacks);
-  addDefaultPipelines(Builder, Target, Callbacks);
+  addDefaultPipelines(Builder, Target, Callbacks, Extend);
+  Extend(Builder);
   Builder.registerModuleAnalyses(Modules);
   Builder.registerCGSCCAnalyses(Sccs);
   Builder.registerFunctionAnalyses(Functions);

@@ -14,7 +14,10 @@ namespace mlcb {
 /// alone, as clang leaves them.
 class PassRunner {
 public:
-  explicit PassRunner(llvm::TargetMachine &Target);
+  /// Extend registers what a task adds to the pipelines of a builder.
+  using Extension = std::function<void(llvm::PassBuilder &Builder)>;
+
+  explicit PassRunner(llvm::TargetMachine &Target, const Extension &Extend = [](llvm::PassBuilder &) {});
   PassRunner(const PassRunner &) = delete;
   PassRunner &operator=(const PassRunner &) = delete;
 

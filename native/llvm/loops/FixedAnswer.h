@@ -19,6 +19,9 @@ public:
   Partition operator()(const DependenceGraph &G, unsigned Nth) const;
 
 private:
+  Partition cutAlong(const DependenceGraph &G) const;
+  Partition draw(const DependenceGraph &G, unsigned Nth) const;
+
   enum class Kind { Cuts, Random };
   FixedAnswer(Kind How, uint64_t Value) : How(How), Value(Value) {}
 

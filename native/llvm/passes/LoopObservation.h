@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A loop's graph, and what has been decided about it, as the tensors of tasks/LoopGraph.inc.
+#pragma once
+
+#include "llvm/loops/Placement.h"
+#include "llvm/observe/Vocabulary.h"
+#include "runner/ModelRunner.h"
+
+namespace mlcb {
+
+/// Writes for every agent of the task what it reads.
+class LoopObservation {
+public:
+  /// Without a vocabulary there is no embedding.
+  LoopObservation(ModelRunner &Policy, const Vocabulary *Seeds) : Policy(Policy), Seeds(Seeds) {}
+
+  /// Once for each loop.
+  void graph(const loops::DependenceGraph &G);
+
+  /// Before each question.
+  void placement(const loops::Placement &P);
+
+private:
+  void nodes(const loops::DependenceGraph &G, size_t Agent);
+  void memory(const loops::DependenceGraph &G, size_t Agent);
+  void dependences(const loops::DependenceGraph &G, size_t Agent);
+  void shared(const loops::DependenceGraph &G, std::span<float> Loads, std::span<float> Instructions);
+
+  ModelRunner &Policy;
+  const Vocabulary *Seeds;
+};
+
+} // namespace mlcb

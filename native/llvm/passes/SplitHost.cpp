@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/passes/SplitHost.h"
+
+#include "llvm/passes/Deployment.h"
+#include "llvm/passes/LoopDistributionParameters.h"
+#include "llvm/passes/LoopDistributionPass.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+/// A policy at work in the host's pipeline, from its first loop to its end.
+class HostLoops {
+public:
+  HostLoops(Module &M, const Vocabulary *Seeds, std::unique_ptr<ModelRunner> Policy)
+      : M(M), Policy(std::move(Policy)), Questions(Seeds, *this->Policy) {}
+
+  ~HostLoops() {
+    Expected<void> Done = Questions.failure() ? Unexpected(*Questions.failure())
+                                              : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
+    if (!Done && !isRefused(M))
+      refuse(M, Done.error());
+  }
+
+  LoopQuestions &questions() { return Questions; }
+
+private:
+  Module &M;
+  std::unique_ptr<ModelRunner> Policy;
+  LoopQuestions Questions;
+};
+
+Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Module &M) {
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
+  if (!Policy)
+    return Unexpected(Policy.error());
+  if (!*Policy)
+    return nullptr;
+  Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read((*Policy)->spec());
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  return std::make_shared<HostLoops>(M, Parameters->Seeds, std::move(*Policy));
+}
+
+/// Whoever is asked about the module at work.
+struct Conversation {
+  const TaskRegistration &Task;
+  bool Opened = false;
+  std::shared_ptr<LoopQuestions> Questions;
+
+  LoopQuestions *questions(Module &M) {
+    if (!Opened && !isRefused(M))
+      Questions = questionsOf(openHost(Task, M), M);
+    Opened = true;
+    return Questions.get();
+  }
+
+  void end() {
+    Questions.reset();
+    Opened = false;
+  }
+};
+
+/// Ends the conversation about a module.
+class EndPass : public PassInfoMixin<EndPass> {
+public:
+  explicit EndPass(std::shared_ptr<Conversation> Talk) : Talk(std::move(Talk)) {}
+
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
+    Talk->end();
+    return PreservedAnalyses::all();
+  }
+
+private:
+  std::shared_ptr<Conversation> Talk;
+};
+
+} // namespace
+
+void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopQuestions *(Function &F)> Open) {
+  auto OpenAnswer = [Open = std::move(Open)](Function &F) -> LoopDistributionPass::Answer {
+    LoopQuestions *Questions = Open(F);
+    if (!Questions)
+      return nullptr;
+    return [Questions](const loops::DependenceGraph &G, unsigned) { return Questions->answer(G); };
+  };
+  Builder.registerVectorizerStartEPCallback(
+      [OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(LoopDistributionPass(OpenAnswer)); });
+}
+
+void splitHost(const TaskRegistration &Task, PassBuilder &Builder) {
+  auto Talk = std::make_shared<Conversation>(Task);
+  askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->questions(*F.getParent()); });
+  Builder.registerOptimizerLastEPCallback(
+      [Talk](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Passes.addPass(EndPass(Talk)); });
+}
+
+} // namespace mlcb

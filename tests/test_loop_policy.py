@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Two agents split loops by turns: in opt and clang, over a channel and in process."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.corpus.kernels import kernels, source
+from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.session import ModelServer
+from mlcb_gym.spec import TaskSpec, bind
+from tests.test_correctness import OUTPUTS, compile_, corpora, run
+from tests.test_loops import STRICT, splitting, sums
+
+TASK = "loop_distribution"
+O3 = (toolchain.tool("clang"), *STRICT, "-O3", "-c")
+SUMS = """
+extern float a[], b[], c[], d[], e[];
+float sums(int n) {
+  float sum = 0;
+  for (int i = 1; i < 100; i++) {
+    a[i] = b[i] * 2;
+    c[i] = c[i - 1] + a[i];
+    if (d[i] > 1)
+      e[2 * i] = 3;
+    sum += d[i];
+  }
+  return sum;
+}
+"""
+
+Tensors = Mapping[str, Any]
+Question = tuple[str, Tensors]
+Choose = Callable[[str, Tensors], int]
+
+
+def first(tensors: Tensors) -> int:
+    return int(np.flatnonzero(tensors["action_mask"])[0])
+
+
+def never(agent: str, tensors: Tensors) -> int:
+    return first(tensors)
+
+
+def always(agent: str, tensors: Tensors) -> int:
+    return first(tensors) if agent == "selector" else 1
+
+
+def at_random(seed: int) -> Choose:
+    rng = np.random.default_rng(seed)
+    return lambda agent, tensors: int(rng.choice(np.flatnonzero(tensors["action_mask"])))
+
+
+def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
+    if command[0] == toolchain.tool("opt"):
+        return [command[0], f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner={uri}", *command[1:]]
+    return [command[0], f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
+
+
+def asked(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Question]:
+    """Runs a compiler that asks a server here; what it asked."""
+    questions: list[Question] = []
+
+    def model(agent: str, tensors: Tensors) -> int:
+        questions.append((agent, {name: np.array(tensor) for name, tensor in tensors.items()}))
+        return choose(agent, tensors)
+
+    base = folder / "channel"
+    with ModelServer(f"pipe:{base}", only=TASK) as server:
+        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"), stderr=subprocess.DEVNULL)
+        try:
+            server.answer(model, seconds=60)
+            assert compiler.wait(60) == 0
+        finally:
+            compiler.kill()
+            compiler.wait()
+    return questions
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "kernels.c"
+    path.write_text(source(kernels()))
+    return path
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> list[Question]:
+    """What is asked about a small loop that is split wherever it can be."""
+    (tmp_path / "sums.c").write_text(SUMS)
+    return asked([toolchain.tool("clang"), "-O3", "-c", tmp_path / "sums.c", "-o", tmp_path / "sums.o"], always, tmp_path)
+
+
+def test_agents_are_asked_by_turns_where_they_have_a_choice(questions: list[Question]) -> None:
+    assert [agent for agent, _ in questions] == ["selector", "selector", "distributor", "selector", "distributor", "distributor"]
+    assert all(np.count_nonzero(tensors["action_mask"]) > 1 for _, tensors in questions)
+
+
+def test_placed_nodes_are_seen(questions: list[Question]) -> None:
+    assert [tensors["part"].tolist() for agent, tensors in questions if agent == "distributor"] == [[0, -1, -1, -1], [0, 1, -1, -1], [0, 1, 2, -1]]
+    assert [(tensors["previous"], tensors["chosen"]) for agent, tensors in questions if agent == "distributor"] == [(0, 1), (1, 2), (2, 3)]
+    assert [float(tensors["progress"]) for _, tensors in questions] == [0, 0.25, 0.25, 0.5, 0.5, 0.75]
+
+
+def test_graph_is_seen(questions: list[Question]) -> None:
+    _, tensors = questions[0]
+    assert tensors["embedding"].shape == (4, 300)
+    assert tensors["loop"].tolist()[:2] == [99, 1]
+    assert tensors["loop"].tolist()[3] == 4
+    assert tensors["statements"].tolist() == [1, 1, 1, 1]
+    assert tensors["opcodes"].shape == (4, 68)
+    np.testing.assert_array_equal(tensors["opcodes"].sum(axis=1) > 0, True)
+    loads, stores, bytes_, stays, by_size, otherwise, unknown, guarded = tensors["memory"].T.tolist()
+    assert (loads, stores) == ([1, 2, 1, 1], [1, 1, 1, 0])
+    assert bytes_ == [8, 12, 8, 4]
+    assert (stays, by_size, otherwise, unknown) == ([0, 0, 0, 0], [2, 3, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0])
+    assert guarded == [0, 0, 1, 0]
+    assert np.count_nonzero(tensors["dependences"][:6]) == 0
+    shared = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    np.testing.assert_array_equal(tensors["dependences"][6], shared)
+
+
+def test_dependences_are_seen_with_kind_and_nearness(tmp_path: Path) -> None:
+    text = "extern float a[], b[]; void f(float *p, int n) { for (int i = 2; i < n; i++) { a[i] = p[i]; b[i] = a[i - 2]; p[i + 9] = 1; } }"
+    (tmp_path / "loop.c").write_text(text)
+    command = [toolchain.tool("clang"), "-O3", "-c", tmp_path / "loop.c", "-o", tmp_path / "loop.o"]
+    (_, tensors), *_ = asked(command, never, tmp_path)
+    flow, anti, output, avoidable, nearness, precedes = tensors["dependences"][:6]
+    p_store, a_store, b_store = range(3)
+    assert flow[p_store, a_store] == flow[a_store, b_store] == 1
+    assert nearness[p_store, a_store] == pytest.approx(1 / 10)
+    assert nearness[a_store, b_store] == pytest.approx(1 / 3)
+    assert precedes.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    assert (output[b_store, p_store], anti[b_store, p_store], avoidable[b_store, p_store]) == (1, 1, 2)
+    assert tensors["loop"][0] == -1
+
+
+def test_always_and_never_are_what_they_are_without_a_policy(program: Path, tmp_path: Path) -> None:
+    for choose, plain in ((always, splitting("always")), (never, ())):
+        asked([*O3, program, "-o", tmp_path / "asked.o"], choose, tmp_path)
+        subprocess.run([*O3, *plain, program, "-o", tmp_path / "plain.o"], check=True)
+        assert (tmp_path / "asked.o").read_bytes() == (tmp_path / "plain.o").read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_kernels_print_the_same_whatever_is_decided(seed: int, program: Path, tmp_path: Path) -> None:
+    asked([toolchain.tool("clang"), *STRICT, "-O3", program, "-o", tmp_path / "asked"], at_random(seed), tmp_path)
+    assert run(tmp_path / "asked").splitlines() == sums(tmp_path, program.read_text(), "-O0")
+
+
+@pytest.mark.parametrize("name", sorted(OUTPUTS)[::9])
+def test_embedded_program_prints_the_same_after_the_task_in_opt(name: str, tmp_path: Path) -> None:
+    (embedded,) = corpora.embedded(f"embedded/{name}")
+    module, split = tmp_path / "program.bc", tmp_path / "split.bc"
+    compile_(embedded, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=module)
+    asked([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", split], at_random(1), tmp_path)
+    compile_(split, output=tmp_path / "program")
+    assert run(tmp_path / "program") == OUTPUTS[name]
+
+
+def test_learner_is_told_what_it_wants_to_know(program: Path, tmp_path: Path) -> None:
+    module, base = tmp_path / "kernels.bc", tmp_path / "channel"
+    compile_(program, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=module)
+    for end in ("in", "out"):
+        os.mkfifo(f"{base}.{end}")
+    command = with_policy([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", tmp_path / "split.bc"], f"pipe:{base}")
+    metrics = ["loops", "parts", "size", "size_default", "throughput", "throughput_default"]
+    compiler = subprocess.Popen(command)
+    try:
+        with _native.Host.fifo(str(base)) as host:
+            spec = TaskSpec(host.hello(TASK, "{}", metrics, 60.0, measure="end"))
+            while (message := host.receive(60.0)).kind == "observation":
+                host.advise(always(spec.agents[message.agent].name, message.tensors))
+        assert compiler.wait(60) == 0
+    finally:
+        compiler.kill()
+        compiler.wait()
+    told = message.metrics
+    assert told["parts"] > 2 * told["loops"] > 2 * 60
+    assert told["size"] > told["size_default"] > 0
+    assert told["throughput"] != told["throughput_default"] > 0
+
+
+def write_policy(folder: Path, prefers: int, **parameters: object) -> Path:
+    """A policy that places nodes as they come and always distributes as it prefers to."""
+    spec = bind(TASK, parameters)
+    folder.mkdir()
+    for agent, logits in (("selector", np.zeros(64)), ("distributor", np.eye(2)[prefers])):
+        graph = helper.make_graph(
+            [
+                helper.make_node("ReduceSum", ["dependences", "axes"], ["sum"], keepdims=0),
+                helper.make_node("Mul", ["sum", "zero"], ["nothing"]),
+                helper.make_node("Add", ["nothing", "constant"], ["logits"]),
+            ],
+            agent,
+            [helper.make_tensor_value_info("dependences", TensorProto.FLOAT, ["batch", 8, "nodes", "nodes"])],
+            [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, len(logits)])],
+            [
+                onnx.numpy_helper.from_array(np.array([1, 2, 3]), "axes"),
+                onnx.numpy_helper.from_array(np.float32(0), "zero"),
+                onnx.numpy_helper.from_array(logits.astype(np.float32)[None], "constant"),
+            ],
+        )
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / f"{agent}.onnx")
+    agents = {agent.name: f"{agent.name}.onnx" for agent in spec.agents}
+    manifest = {"format": 1, "task": TASK, "parameters": spec.parameters, "digest": spec.digest, "agents": agents, "spec": spec.declared}
+    (folder / "policy.json").write_text(json.dumps(manifest))
+    return folder
+
+
+@pytest.mark.parametrize(("prefers", "answer"), [(0, "never"), (1, "always")])
+def test_policy_decides_in_process(prefers: int, answer: str, program: Path, tmp_path: Path) -> None:
+    policy = write_policy(tmp_path / "policy", prefers)
+    subprocess.run([*with_policy(O3, f"onnx:{policy}"), program, "-o", tmp_path / "asked.o"], check=True)
+    subprocess.run([*O3, *splitting(answer), program, "-o", tmp_path / "plain.o"], check=True)
+    assert (tmp_path / "asked.o").read_bytes() == (tmp_path / "plain.o").read_bytes()
+
+
+def test_policy_of_another_task_splits_nothing(program: Path, tmp_path: Path) -> None:
+    policy = Path(__file__).parent.parent / "mlcb_gym/policies/inliner"
+    for folder, command in (("asked", with_policy(O3, f"onnx:{policy}")), ("plain", list(O3))):
+        subprocess.run([*command, "-Rpass=mlcb-loop", program, "-o", tmp_path / f"{folder}.o"], check=True, capture_output=True)
+    said = subprocess.run([*with_policy(O3, f"onnx:{policy}"), "-Rpass=mlcb-loop", program, "-o", tmp_path / "x.o"], check=True, capture_output=True)
+    assert said.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"pipeline": ""}, "pipeline: expected one that vectorizes"),
+        ({"pipeline": "default<O7>"}, "pipeline: "),
+        ({"dimension": 3}, "dimension"),
+        ({"vocabulary": "0" * 32}, "vocabulary"),
+    ],
+)
+def test_parameter_that_means_nothing_is_named(parameters: dict[str, object], reason: str, program: Path, tmp_path: Path) -> None:
+    policy = write_policy(tmp_path / "policy", 1, **parameters)
+    module = tmp_path / "kernels.bc"
+    compile_(program, "-O1", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=module)
+    command = with_policy([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", tmp_path / "split.bc"], f"onnx:{policy}")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{TASK}/{reason}" in done.stderr
+
+
+def test_learner_that_leaves_ends_the_compilation(program: Path, tmp_path: Path) -> None:
+    def leave(agent: str, tensors: Tensors) -> int:
+        raise ConnectionAbortedError
+
+    base = tmp_path / "channel"
+    with ModelServer(f"pipe:{base}", only=TASK) as server:
+        compiler = subprocess.Popen(with_policy([*O3, program, "-o", tmp_path / "asked.o"], f"pipe:{base}"), stderr=subprocess.PIPE, text=True)
+        with pytest.raises((ConnectionAbortedError, SessionLost, CompilerError)):
+            server.answer(leave, seconds=60)
+        assert "mlcb: " in compiler.communicate(timeout=60)[1]
+    assert compiler.returncode == 1
+    assert not (tmp_path / "asked.o").exists()
