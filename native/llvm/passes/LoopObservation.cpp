@@ -16,14 +16,13 @@ namespace {
 using Feature = loop_distribution::selector; // what both agents see has the same index in both
 static_assert(static_cast<size_t>(Feature::progress) == static_cast<size_t>(loop_distribution::distributor::progress));
 
-constexpr size_t Agents[] = {static_cast<size_t>(loop_distribution::Agent::selector),
-                             static_cast<size_t>(loop_distribution::Agent::distributor)};
+constexpr size_t NumShared = static_cast<size_t>(Feature::progress) + 1;
 
 /// The columns of `memory`, as its meaning lists them.
 enum Column : size_t { Loads, Stores, Bytes, Stays, MovesBySize, MovesOtherwise, Unknown, Guarded, NumColumns };
 
 /// The matrices of `dependences`, likewise.
-enum Matrix : size_t { Flow, Anti, Output, Avoidable, Nearness, Precedes, SharedLoads, SharedInstructions, NumMatrices };
+enum Matrix : size_t { Flow, Anti, Output, Avoidable, Nearness, Precedes, SharedLoads, SharedInstructions };
 
 Column movement(const loops::Access &A) {
   if (!A.At)
@@ -45,41 +44,45 @@ Matrix matrixOf(loops::DependenceKind Kind) {
 } // namespace
 
 void LoopObservation::graph(const loops::DependenceGraph &G) {
-  for (size_t Agent : Agents) {
-    nodes(G, Agent);
-    memory(G, Agent);
-    dependences(G, Agent);
-    const float Iterations = G.iterations() ? static_cast<float>(*G.iterations()) : -1;
-    const float Told[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()), static_cast<float>(G.body().size()),
-                          static_cast<float>(G.nodes().size())};
-    std::ranges::copy(Told, Policy.tensor<float>(Feature::loop, Agent).begin());
-  }
+  resize(static_cast<int64_t>(G.nodes().size()));
+  nodes(G);
+  memory(G);
+  dependences(G);
+  loop(G);
 }
 
-void LoopObservation::nodes(const loops::DependenceGraph &G, size_t Agent) {
-  const auto Size = static_cast<int64_t>(G.nodes().size());
-  const size_t Dimension = Seeds ? Seeds->dimension() : 0;
-  auto Embedding = Policy.resize<float>(Feature::embedding, std::vector{Size, static_cast<int64_t>(Dimension)}, Agent);
-  const int64_t NumOpcodes = Policy.spec().Task.Agents[Agent].Inputs[static_cast<size_t>(Feature::opcodes)].Shape.back().Size;
-  auto Opcodes = Policy.resize<int64_t>(Feature::opcodes, std::vector{Size, NumOpcodes}, Agent);
-  auto Statements = Policy.resize<int64_t>(Feature::statements, std::vector{Size}, Agent);
+/// All that varies does so with the number of nodes.
+void LoopObservation::resize(int64_t Nodes) {
+  const auto &Agents = Policy.spec().Task.Agents;
+  for (size_t Agent = 0; Agent < Agents.size(); ++Agent)
+    for (auto [Index, Input] : enumerate(Agents[Agent].Inputs)) {
+      std::vector<int64_t> Shape;
+      for (const Dim &D : Input.Shape)
+        Shape.push_back(D.varies() ? Nodes : D.Size);
+      Policy.resize(Index, Shape, Agent);
+    }
+}
+
+void LoopObservation::nodes(const loops::DependenceGraph &G) {
+  auto Embedding = Policy.tensor<float>(Feature::embedding);
+  auto Opcodes = Policy.tensor<int64_t>(Feature::opcodes);
+  const size_t Dimension = Embedding.size() / G.nodes().size(), NumOpcodes = Opcodes.size() / G.nodes().size();
+  const bool Embeds = Seeds && (Policy.reads(Feature::embedding, 0) || Policy.reads(Feature::embedding, 1));
   std::ranges::fill(Opcodes, 0);
   for (auto [N, Each] : enumerate(G.nodes())) {
     EntityCounts Counts;
     for (unsigned Index : Each.Needed.set_bits()) {
-      const Instruction &I = G.body()[Index];
-      Counts.addSymbolic(I);
-      ++Opcodes[N * NumOpcodes + I.getOpcode() - 1];
+      Counts.addSymbolic(G.body()[Index]);
+      ++Opcodes[N * NumOpcodes + G.body()[Index].getOpcode() - 1];
     }
-    if (Seeds)
+    if (Embeds)
       Counts.embed(*Seeds, Embedding.subspan(N * Dimension, Dimension));
-    Statements[N] = Each.Statements;
+    Policy.tensor<int64_t>(Feature::statements)[N] = Each.Statements;
   }
 }
 
-void LoopObservation::memory(const loops::DependenceGraph &G, size_t Agent) {
-  const auto Size = static_cast<int64_t>(G.nodes().size());
-  auto Rows = Policy.resize<float>(Feature::memory, std::vector{Size, int64_t{NumColumns}}, Agent);
+void LoopObservation::memory(const loops::DependenceGraph &G) {
+  auto Rows = Policy.tensor<float>(Feature::memory);
   std::ranges::fill(Rows, 0);
   for (auto [N, Each] : enumerate(G.nodes()))
     for (const loops::Access &A : G.accesses()) {
@@ -93,10 +96,9 @@ void LoopObservation::memory(const loops::DependenceGraph &G, size_t Agent) {
     }
 }
 
-void LoopObservation::dependences(const loops::DependenceGraph &G, size_t Agent) {
+void LoopObservation::dependences(const loops::DependenceGraph &G) {
   const size_t Size = G.nodes().size();
-  const auto Length = static_cast<int64_t>(Size);
-  auto All = Policy.resize<float>(Feature::dependences, std::vector{int64_t{NumMatrices}, Length, Length}, Agent);
+  auto All = Policy.tensor<float>(Feature::dependences);
   std::ranges::fill(All, 0);
   auto At = [&](Matrix Which, size_t From, size_t To) -> float & { return All[(Which * Size + From) * Size + To]; };
   for (const loops::Edge &E : G.edges()) {
@@ -126,12 +128,25 @@ void LoopObservation::shared(const loops::DependenceGraph &G, std::span<float> L
     }
 }
 
+void LoopObservation::loop(const loops::DependenceGraph &G) {
+  const float Iterations = G.iterations() ? static_cast<float>(*G.iterations()) : -1;
+  const float Told[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()), static_cast<float>(G.body().size()),
+                        static_cast<float>(G.nodes().size())};
+  std::ranges::copy(Told, Policy.tensor<float>(Feature::loop).begin());
+}
+
 void LoopObservation::placement(const loops::Placement &P) {
-  for (size_t Agent : Agents) {
-    std::ranges::copy(P.parts(), Policy.resize<int64_t>(Feature::part, std::vector{static_cast<int64_t>(P.parts().size())}, Agent).begin());
-    Policy.tensor<int64_t>(Feature::previous, Agent)[0] = P.last();
-    Policy.tensor<float>(Feature::progress, Agent)[0] = static_cast<float>(P.placed()) / static_cast<float>(P.parts().size());
-  }
+  std::ranges::copy(P.parts(), Policy.tensor<int64_t>(Feature::part).begin());
+  Policy.tensor<int64_t>(Feature::previous)[0] = P.last();
+  Policy.tensor<float>(Feature::progress)[0] = static_cast<float>(P.placed()) / static_cast<float>(P.parts().size());
+  copyToOthers();
+}
+
+/// What the first agent sees, all see.
+void LoopObservation::copyToOthers() {
+  for (size_t Agent = 1; Agent < Policy.spec().Task.Agents.size(); ++Agent)
+    for (size_t Input = 0; Input < NumShared; ++Input)
+      std::ranges::copy(Policy.bytes(Input, 0), Policy.bytes(Input, Agent).begin());
 }
 
 } // namespace mlcb

@@ -21,10 +21,13 @@ public:
   void placement(const loops::Placement &P);
 
 private:
-  void nodes(const loops::DependenceGraph &G, size_t Agent);
-  void memory(const loops::DependenceGraph &G, size_t Agent);
-  void dependences(const loops::DependenceGraph &G, size_t Agent);
+  void resize(int64_t Nodes);
+  void nodes(const loops::DependenceGraph &G);
+  void memory(const loops::DependenceGraph &G);
+  void dependences(const loops::DependenceGraph &G);
   void shared(const loops::DependenceGraph &G, std::span<float> Loads, std::span<float> Instructions);
+  void loop(const loops::DependenceGraph &G);
+  void copyToOthers();
 
   ModelRunner &Policy;
   const Vocabulary *Seeds;
