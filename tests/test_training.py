@@ -131,6 +131,11 @@ def test_run_says_how_it_was_made(tmp_path: Path) -> None:
     assert saved["spec"]["task"] == "toy"
 
 
+def test_evolution_strategies_of_functions_are_refused() -> None:
+    with pytest.raises(TrainingError, match="es plays whole programs"):
+        recipe("es").config(Environment("RegAllocEviction-v0", {"episode": "function"}))
+
+
 def test_unknown_hyperparameter_is_named() -> None:
     with pytest.raises(ValueError, match=r"Ppo has no learning_rate; it has .*lr"):
         recipe("ppo", {"learning_rate": 1.0})

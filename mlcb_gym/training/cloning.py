@@ -29,7 +29,7 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
     Raises:
         TaskError: the compiler does not tell what its heuristic would do, or that is a value.
     """
-    with closing(environment.make(recipe.num_envs, reward="none")) as vector:
+    with closing(environment.of_programs.make(recipe.num_envs, reward="none")) as vector:
         envs = vector.unwrapped.envs
         heuristic = envs[0].default_action
         if not envs[0].num_actions:

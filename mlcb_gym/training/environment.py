@@ -4,7 +4,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import gymnasium
@@ -27,6 +27,11 @@ class Environment:
 
     id: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_programs(self) -> "Environment":
+        """The same, but that an episode is of a whole program, which is what policies are for."""
+        return replace(self, arguments={name: value for name, value in self.arguments.items() if name != "episode"})
 
     def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
         """The environments."""

@@ -23,6 +23,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.environment import Environment, TrainingEnv
 from mlcb_gym.training.policy import greedy
 from mlcb_gym.training.recipe import Recipe
@@ -96,6 +97,8 @@ class Es(Recipe):
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(), final_gain=0.0))
 
     def config(self, environment: Environment) -> EsConfig:
+        if environment != environment.of_programs:
+            raise TrainingError(f"{environment.id}: es plays whole programs, expected no argument episode, or algorithm mlgo")
         config = self._common(EsConfig(), environment, Evolved).training(lr=self.lr)
         assert isinstance(config, EsConfig)
         config.recipe = self

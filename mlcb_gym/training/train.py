@@ -82,7 +82,7 @@ def train(
         stack.callback(algorithm.stop)
         if last is None:
             _set_weights(algorithm, _statistics(algorithm, recipe) if weights is None else _fitting(algorithm, recipe, weights))
-        envs = stack.enter_context(closing(run.environment.make(run.recipe.num_envs, programs=validation)))
+        envs = stack.enter_context(closing(run.environment.of_programs.make(run.recipe.num_envs, programs=validation)))
         _Loop(algorithm, run, envs, checkpoints, budget, console).go(output / "tensorboard")
     best = checkpoints.path("best")
     assert best is not None
