@@ -8,8 +8,9 @@ from typing import Any
 import gymnasium
 
 from mlcb_gym import _native
-from mlcb_gym.envs.advisor import AdvisorEnv, default_of
+from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Info, Metrics, Observation, Step
+from mlcb_gym.envs.relative import default_of
 
 COST = "cost"
 TOLD = ("function", "function_default", "functions_saved")

@@ -11,8 +11,8 @@ import numpy as np
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.advisor import default_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.relative import default_of
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation

@@ -11,8 +11,8 @@ from rich.progress import track
 
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.advisor import default_of
 from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
