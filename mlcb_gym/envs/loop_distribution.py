@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loop distribution: how innermost loops are split before they are vectorized."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.relative import RelativeEnv
+from mlcb_gym.envs.vector import CompilerVectorEnv
+
+METRICS: dict[str, tuple[str, ...]] = {
+    "throughput": ("throughput", "text"),
+    "text": ("text", "size"),
+    "none": (),
+}
+"""What is measured for each reward; the reward is about the first."""
+
+
+class LoopDistributionEnv(RelativeEnv):
+    """Split innermost loops, statement by statement, into loops that are vectorized well.
+
+    ## Description
+    A loop that mixes what can be vectorized with what cannot is vectorized not at all; one that walks many arrays wears out the cache. Split, or
+    distributed, each part is a loop of its own. Here two agents split every innermost loop of a program by turns, after RL-LoopDistribution
+    (LLVM-HPC 2022), before the vectorizer of an unmodified LLVM 22. Statements that depend on each other in a cycle are one node, and stay together;
+    the ``selector`` says which node comes next, of those that may, and the ``distributor`` whether a new part begins with it. Whatever they
+    answer, the program computes the same. Who has but one choice is not asked.
+
+    ## Action Space
+    ``Discrete(64)``. Of the selector, a node; of the distributor, 1 to begin a new part with the node, 0 to put it into the last one.
+    ``info["action_mask"]`` says what is allowed.
+
+    ## Observation Space
+    A ``Dict``: ``agent``, 0 where the selector is asked, 1 where the distributor is; and a part for each of them, that of the other all zeros,
+    of the tensors declared in ``native/tasks/loop_distribution.def``. Behind the nodes of a loop, how many the last of ``loop`` says, are zeros.
+
+    {observations}
+
+    ``mlcb_gym.envs.rllib`` and ``mlcb_gym.envs.aec`` show it as environments of two agents to RLlib and PettingZoo.
+
+    ## Rewards
+    - ``"throughput"``: (default - final) / default, for llvm-mca's cycles of the program, weighted by block frequency and call counts; default is
+      what ``pipeline`` comes to without any split. It knows nothing of caches.
+    - ``"text"``: the same for bytes of ``.text``.
+    - ``"none"``: 0, and nothing is measured.
+
+    It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
+
+    ## Starting State
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first loop that can be split. A program without any is drawn
+    again; where it was given, ``NoDecisions`` is raised.
+
+    ## Episode End
+    Terminated when all loops of the program are split and the pipeline is through, by an illegal action, or when the compiler crashes or exceeds its
+    limits on what was chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``.
+
+    ## Arguments
+    | argument | default | meaning |
+    |---|---|---|
+    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
+    | ``pipeline`` | ``"default<O3>"`` | whose loops are split before its vectorizer, as ``opt -passes`` reads it |
+    | ``reward`` | ``"throughput"`` | see Rewards |
+    | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
+    | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |
+    | ``barred`` | () | answers that the distributor never gives |
+    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+
+    >>> import gymnasium, mlcb_gym
+    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    >>> env = gymnasium.make("LoopDistribution-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=2))
+    >>> observation, info = env.reset(seed=1)
+    >>> env.unwrapped.agent.name
+    'selector'
+    >>> observation, reward, terminated, truncated, info = env.step(0)
+    >>> env.unwrapped.agent.name
+    'distributor'
+    >>> observation, reward, terminated, truncated, info = env.step(1)
+    >>> terminated
+    True
+    >>> env.close()
+
+    ## Version History
+    * v0: first version.
+    """
+
+    task = "loop_distribution"
+    parameters = ("pipeline", "optsize", "dimension")
+
+    def __init__(
+        self,
+        *,
+        programs: Any = "embedded/train",
+        pipeline: str = "default<O3>",
+        reward: str = "throughput",
+        optsize: bool = False,
+        dimension: int = 300,
+        **kwargs: Any,
+    ) -> None:
+        vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
+        parameters = {"pipeline": pipeline, "optsize": optsize, "dimension": dimension, "vocabulary": vocabulary}
+        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=False, programs=programs, **kwargs)
+
+    def default_action(self, observation: Observation) -> Action:
+        """Places nodes as they come, and splits nothing."""
+        assert self.action_mask is not None
+        return int(np.flatnonzero(self.action_mask)[0])
+
+
+LoopDistributionVectorEnv = partial(CompilerVectorEnv, LoopDistributionEnv)
