@@ -25,3 +25,8 @@ gymnasium.register(
     entry_point="mlcb_gym.envs.priority:PriorityEnv",
     vector_entry_point="mlcb_gym.envs.priority:PriorityVectorEnv",
 )
+gymnasium.register(
+    id="LoopDistribution-v0",
+    entry_point="mlcb_gym.envs.loop_distribution:LoopDistributionEnv",
+    vector_entry_point="mlcb_gym.envs.loop_distribution:LoopDistributionVectorEnv",
+)

@@ -34,6 +34,14 @@ def bitcode(path: Path) -> Path:
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
 
 
+def bitcode_of_text(text: str, name: str) -> Path:
+    """What a C program compiles to that lies in no file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.c"
+        path.write_text(text)
+        return _compiled(path)
+
+
 def is_bitcode(path: Path) -> bool:
     """Whether a file is there and begins as bitcode does."""
     if not path.is_file():

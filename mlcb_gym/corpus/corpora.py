@@ -62,7 +62,7 @@ def modules(uri: str) -> tuple[Module, ...]:
     corpus, *rest = uri.strip("/").split("/", 2)
     found = tuple(module for module in manifest(corpus) if [module.split, module.name][: len(rest)] == rest)
     if not found:
-        raise _unknown(uri, corpus)
+        raise unknown_program(uri, corpus)
     for module in found:
         if not module.path.exists():
             raise ProgramError(f"{module.uri}: not built yet, run `mlcb corpus build {corpus}`")
@@ -75,7 +75,7 @@ def embedded(uri: str) -> tuple[Path, ...]:
     root = Path(str(files("mlcb_gym.corpus").joinpath("embedded")))
     found = tuple(file for one in SPLITS if split in (one, "*") for file in sorted(root.glob(f"{one}/{name}.c")))
     if not found:
-        raise _unknown(uri, "embedded")
+        raise unknown_program(uri, "embedded")
     return found
 
 
@@ -94,5 +94,6 @@ def manifest_file(corpus: str) -> Path:
     return Path(str(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.json")))
 
 
-def _unknown(uri: str, corpus: str) -> ProgramError:
+def unknown_program(uri: str, corpus: str) -> ProgramError:
+    """The error of what a corpus does not hold."""
     return ProgramError(f"{uri}: no such program, expected {corpus}, {corpus}/SPLIT ({', '.join(SPLITS)}) or {corpus}/SPLIT/NAME")

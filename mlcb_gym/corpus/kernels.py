@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from mlcb_gym.corpus.corpora import unknown_program
+
 _FOLDER = files("mlcb_gym.corpus").joinpath("loops")
+LOOPS = "loops"
 _INCLUDE = "#include KERNELS_FILE\n"
 
 
@@ -33,6 +36,20 @@ def kernels() -> tuple[Kernel, ...]:
     """Every kernel, in the order of the table."""
     table = tomllib.loads(_FOLDER.joinpath("kernels.toml").read_text())
     return tuple(Kernel(**entry | {"pointers": tuple(entry.get("pointers", Kernel.pointers))}) for entry in table["kernel"])
+
+
+def is_loops(uri: str) -> bool:
+    """Whether ``uri`` speaks of the loop kernels."""
+    return uri.split("/")[0] == LOOPS
+
+
+def named(uri: str) -> tuple[Kernel, ...]:
+    """All kernels (``"loops"``), those of a split (``"loops/train"``), or one (``"loops/train/NAME"``)."""
+    _, *rest = uri.strip("/").split("/", 2)
+    found = tuple(kernel for kernel in kernels() if [kernel.split, kernel.name][: len(rest)] == rest)
+    if not found:
+        raise unknown_program(uri, LOOPS)
+    return found
 
 
 def source(chosen: Iterable[Kernel]) -> str:

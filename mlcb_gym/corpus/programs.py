@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from mlcb_gym.corpus import bitcode, corpora, mlgo
+from mlcb_gym.corpus import bitcode, corpora, kernels, mlgo
 from mlcb_gym.errors import ProgramError
 
 
@@ -31,7 +31,7 @@ ProgramsLike = str | Path | Program | Sequence[str | Path | Program]
 def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """The programs that ``uri`` names.
 
-    A corpus (``"embedded"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), a file
+    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), a file
     (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a ``corpus_description.json``, as MLGO's tools
     write it, what that lists), or a sequence of these. Sources are compiled once
     and cached. Whatever is missing, empty or does not compile is a `ProgramError`.
@@ -51,13 +51,15 @@ def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
         return tuple(_of_module(module) for module in corpora.modules(uri))
     if isinstance(uri, str) and corpora.is_embedded(uri):
         return tuple(_of_source(file) for file in corpora.embedded(uri))
+    if isinstance(uri, str) and kernels.is_loops(uri):
+        return tuple(_of_kernel(kernel) for kernel in kernels.named(uri))
     path = Path(uri)
     if mlgo.is_described(path):
         return tuple(_of_described(name, file, path) for name, file in mlgo.described(path))
     if path.is_dir():
         return tuple(_of_file(file, path) for file in _files(path))
     if not path.exists():
-        names = ", ".join(("embedded", *corpora.BUILT))
+        names = ", ".join(("embedded", kernels.LOOPS, *corpora.BUILT))
         raise ProgramError(f"{uri}: no such program, expected a file, a folder, or a corpus ({names})")
     return (_of_file(path, path.parent),)
 
@@ -84,6 +86,12 @@ def _of_source(source: Path) -> Program:
     compiled = shipped if shipped.exists() else bitcode.bitcode(source)
     name = f"embedded/{source.parent.name}/{source.stem}"
     return Program(name, name, compiled, source.stem, sha256(compiled.read_bytes()).hexdigest())
+
+
+def _of_kernel(kernel: kernels.Kernel) -> Program:
+    compiled = bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name)
+    name = f"{kernels.LOOPS}/{kernel.split}/{kernel.name}"
+    return Program(name, name, compiled, kernel.category, sha256(compiled.read_bytes()).hexdigest())
 
 
 def _of_module(module: corpora.Module) -> Program:

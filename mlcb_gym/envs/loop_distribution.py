@@ -60,7 +60,7 @@ class LoopDistributionEnv(RelativeEnv):
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
+    | ``programs`` | ``"loops/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
     | ``pipeline`` | ``"default<O3>"`` | whose loops are split before its vectorizer, as ``opt -passes`` reads it |
     | ``reward`` | ``"throughput"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
@@ -70,7 +70,7 @@ class LoopDistributionEnv(RelativeEnv):
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
-    >>> env = gymnasium.make("LoopDistribution-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=2))
+    >>> env = gymnasium.make("LoopDistribution-v0", programs="loops/train/mixed_division", session=ScriptedCompiler(horizon=2))
     >>> observation, info = env.reset(seed=1)
     >>> env.unwrapped.agent.name
     'selector'
@@ -92,7 +92,7 @@ class LoopDistributionEnv(RelativeEnv):
     def __init__(
         self,
         *,
-        programs: Any = "embedded/train",
+        programs: Any = "loops/train",
         pipeline: str = "default<O3>",
         reward: str = "throughput",
         optsize: bool = False,

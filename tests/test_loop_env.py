@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LoopDistribution-v0: two agents by turns, on the kernels and in any program."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
+from mlcb_gym.envs.rllib import RllibMultiAgentEnv
+from mlcb_gym.errors import NoDecisions, ProgramError, TaskError
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+
+KERNEL = "loops/train/mixed_division"
+Choose = Callable[[LoopDistributionEnv], int]
+
+
+def at_random(seed: int) -> Choose:
+    rng = np.random.default_rng(seed)
+    return lambda env: int(rng.choice(np.flatnonzero(env.action_mask)))  # type: ignore[arg-type]
+
+
+def always(env: LoopDistributionEnv) -> int:
+    """As the nodes come, each a part of its own."""
+    assert env.action_mask is not None
+    return int(np.flatnonzero(env.action_mask)[0 if env.agent.name == "selector" else -1])
+
+
+def never(env: LoopDistributionEnv) -> int:
+    return int(env.default_action(env.observation))  # type: ignore[arg-type]
+
+
+def finish(env: LoopDistributionEnv, choose: Choose, program: str) -> tuple[float, dict[str, Any]]:
+    """The return of an episode, and what is known at its end."""
+    env.reset(options={"program": program})
+    total, ended = 0.0, False
+    while not ended:
+        _, reward, terminated, truncated, info = env.step(choose(env))
+        total, ended = total + reward, terminated or truncated
+    return total, info
+
+
+def test_env_conforms_on_a_scripted_compiler() -> None:
+    check_compiler_env(gymnasium.make("LoopDistribution-v0", programs=KERNEL, session=ScriptedCompiler()))
+
+
+def test_env_conforms_on_the_real_compiler() -> None:
+    check_compiler_env(gymnasium.make("mlcb_gym:LoopDistribution-v0", programs=KERNEL))
+
+
+def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> None:
+    env = LoopDistributionEnv(programs=KERNEL, session=worker)
+    total, info = finish(env, never, KERNEL)
+    assert total == 0.0
+    assert info["ratio"] == 1.0
+    assert info["throughput"] == info["throughput_default"] > 0
+
+
+def test_splitting_shows_in_what_is_measured(worker: WorkerSession) -> None:
+    for reward, metric in (("throughput", "throughput"), ("text", "text")):
+        env = LoopDistributionEnv(programs=KERNEL, session=worker, reward=reward)
+        total, info = finish(env, always, KERNEL)
+        assert info[metric] != info[f"{metric}_default"]
+        assert total == pytest.approx(1 - info["ratio"])
+
+
+def test_every_kernel_of_a_split_survives_the_verifier_under_random_answers(worker: WorkerSession) -> None:
+    env = LoopDistributionEnv(programs="loops/validation", session=worker, reward="none", verify=True)
+    for seed, program in enumerate(env.programs):
+        _, info = finish(env, at_random(seed), program.uri)
+        assert "error" not in info
+
+
+def test_agents_of_rllib_share_what_they_earn(worker: WorkerSession) -> None:
+    env = RllibMultiAgentEnv(LoopDistributionEnv(programs=KERNEL, session=worker))
+    observations, _ = env.reset(seed=1)
+    earned, ended = dict.fromkeys(env.possible_agents, 0.0), False
+    while not ended:
+        ((name, observation),) = observations.items()
+        observations, rewards, terminated, _, _ = env.step({name: int(np.flatnonzero(observation["action_mask"])[-1])})
+        earned = {agent: earned[agent] + rewards.get(agent, 0.0) for agent in earned}
+        ended = terminated["__all__"]
+    assert earned["selector"] == earned["distributor"] != 0.0
+
+
+def test_agents_may_do_without_embeddings(worker: WorkerSession) -> None:
+    env = LoopDistributionEnv(programs=KERNEL, session=worker, dimension=0)
+    observation, _ = env.reset(seed=1)
+    assert observation["selector"]["embedding"].shape == (64, 0)
+
+
+def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text("int leaf(int x) { return x + 1; }")
+    with closing(LoopDistributionEnv(programs=tmp_path / "leaf.c", session=worker)) as env, pytest.raises(NoDecisions):
+        env.reset(options={"program": tmp_path / "leaf.c"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"reward": "speed"}, "reward='speed': expected one of throughput, text, none"),
+        ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
+        ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
+        ({"dimension": 7}, "loop_distribution/.*dimension"),
+        ({"programs": "loops/train/none"}, "loops/train/none: no such program, expected loops, loops/SPLIT"),
+    ],
+)
+def test_bad_argument_is_named(worker: WorkerSession, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((TaskError, ProgramError), match=message):
+        LoopDistributionEnv(**{"programs": KERNEL, "session": worker, **arguments})
+
+
+def test_kernels_are_programs_by_name() -> None:
+    splits = {split: resolve(f"loops/{split}") for split in ("train", "validation", "test")}
+    assert {split: len(found) for split, found in splits.items()} == {"train": 40, "validation": 8, "test": 16}
+    assert {program.project for found in splits.values() for program in found} >= {"mixed", "aliasing", "locality"}
