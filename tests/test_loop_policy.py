@@ -167,27 +167,49 @@ def test_embedded_program_prints_the_same_after_the_task_in_opt(name: str, tmp_p
     assert run(tmp_path / "program") == OUTPUTS[name]
 
 
-def test_learner_is_told_what_it_wants_to_know(program: Path, tmp_path: Path) -> None:
-    module, base = tmp_path / "kernels.bc", tmp_path / "channel"
+def told(program: Path, choose: Choose, folder: Path) -> dict[str, int | float]:
+    """What a learner who wants to know everything is told at the end of an episode in opt."""
+    module, base = folder / "kernels.bc", folder / "channel"
     compile_(program, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=module)
     for end in ("in", "out"):
         os.mkfifo(f"{base}.{end}")
-    command = with_policy([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", tmp_path / "split.bc"], f"pipe:{base}")
-    metrics = ["loops", "parts", "size", "size_default", "throughput", "throughput_default"]
-    compiler = subprocess.Popen(command)
+    metrics = [metric["name"] for metric in bind(TASK, {}).declared["metrics"]]
+    compiler = subprocess.Popen(with_policy([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", folder / "split.bc"], f"pipe:{base}"))
     try:
         with _native.Host.fifo(str(base)) as host:
             spec = TaskSpec(host.hello(TASK, "{}", metrics, 60.0, measure="end"))
             while (message := host.receive(60.0)).kind == "observation":
-                host.advise(always(spec.agents[message.agent].name, message.tensors))
+                host.advise(choose(spec.agents[message.agent].name, message.tensors))
         assert compiler.wait(60) == 0
     finally:
         compiler.kill()
         compiler.wait()
-    told = message.metrics
-    assert told["parts"] > 2 * told["loops"] > 2 * 60
-    assert told["size"] > told["size_default"] > 0
-    assert told["throughput"] != told["throughput_default"] > 0
+    return message.metrics
+
+
+def test_learner_is_told_what_a_split_comes_to(program: Path, tmp_path: Path) -> None:
+    metrics = told(program, always, tmp_path)
+    assert metrics["parts"] > 2 * metrics["loops"] > 2 * 60
+    assert metrics["size"] > metrics["size_default"] > 0
+    assert metrics["throughput"] != metrics["throughput_default"] > 0
+    assert metrics["cost"] != metrics["cost_default"] > 0
+
+
+def test_no_split_comes_to_the_default(program: Path, tmp_path: Path) -> None:
+    metrics = told(program, never, tmp_path)
+    assert metrics["parts"] == metrics["loops"]
+    for name in ("size", "text", "ir_instructions", "throughput", "cost"):
+        assert metrics[name] == metrics[f"{name}_default"]
+
+
+def test_loop_that_the_vectorizer_takes_costs_less(tmp_path: Path) -> None:
+    text = "extern float a[], b[], c[]; void f(int n) {{ for (int i = 1; i < n; i++) {} }}"
+    costs = []
+    for body in ("a[i] = b[i] * c[i];", "a[i] = a[i - 1] * c[i];"):
+        (tmp_path / "loop.c").write_text(text.format(body))
+        (folder := tmp_path / str(len(costs))).mkdir()
+        costs.append(told(tmp_path / "loop.c", never, folder)["cost"])
+    assert 2 * costs[0] < costs[1]
 
 
 def write_policy(folder: Path, prefers: int, **parameters: object) -> Path:

@@ -125,6 +125,7 @@ void Distributor::addFallback(Value *Overlap) {
   IRBuilder<>(Jump).CreateCondBr(Overlap, Fallback->L->getLoopPreheader(), Parts.front().L->getLoopPreheader(),
                                  MDBuilder(A.F.getContext()).createUnlikelyBranchWeights());
   Jump->eraseFromParent();
+  addStringMetadataToLoop(Fallback->L, "mlcb.loop.whole"); // for cost models
 }
 
 void Distributor::takeResultsFromParts() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/Baselines.h"
 
+#include "llvm/measure/LoopCost.h"
 #include "llvm/passes/Activity.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -38,6 +39,18 @@ Expected<double> BaselineMeter::throughputAfter(StringRef Pipeline, const Module
   if (Cache)
     Cache->insert(Known, *Cycles);
   return *Cycles;
+}
+
+double BaselineMeter::loopCostAfter(StringRef Pipeline, const Module &M) {
+  measure::Key Known = key("loop cost", Pipeline);
+  if (Cache)
+    if (auto Found = Cache->find<double>(Known))
+      return *Found;
+  Activity Now("the measurement of the baselines");
+  const double Cost = measure::loopCost(*clone(Pipeline, M), Target.targetMachine());
+  if (Cache)
+    Cache->insert(Known, Cost);
+  return Cost;
 }
 
 measure::Key BaselineMeter::key(StringRef What, StringRef Pipeline) const {

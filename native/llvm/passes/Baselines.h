@@ -25,6 +25,7 @@ public:
 
   Baseline after(llvm::StringRef Pipeline, const llvm::Module &M);
   Expected<double> throughputAfter(llvm::StringRef Pipeline, const llvm::Module &M);
+  double loopCostAfter(llvm::StringRef Pipeline, const llvm::Module &M);
 
 private:
   measure::Key key(llvm::StringRef What, llvm::StringRef Pipeline) const;

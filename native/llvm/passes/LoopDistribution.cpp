@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/LoopDistribution.h"
 
+#include "llvm/measure/LoopCost.h"
 #include "llvm/passes/Activity.h"
 #include "llvm/passes/Baselines.h"
 #include "llvm/passes/LoopDistributionPass.h"
@@ -58,6 +59,8 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
     return fail(ErrorKind::SystemError, "splitting loops leaves a module that LLVM's verifier refuses");
   Policy.metric<int64_t>(Metric::loops) = Asked.loops();
   Policy.metric<int64_t>(Metric::parts) = Asked.parts();
+  if (Policy.wants(Metric::cost))
+    Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
   if (auto Measured = fillMetrics<Metric>(Policy, M, Target); !Measured)
     return Unexpected(Measured.error());
   Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
@@ -69,6 +72,8 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
   // The program that is known is the one with its attributes.
   const std::string Program = Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
+  if (Policy.wants(Metric::cost_default))
+    Policy.metric<double>(Metric::cost_default) = Meter.loopCostAfter(Parameters.Pipeline, Loaded);
   return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
