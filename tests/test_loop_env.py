@@ -63,7 +63,7 @@ def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> N
 
 
 def test_splitting_shows_in_what_is_measured(worker: WorkerSession) -> None:
-    for reward, metric in (("throughput", "throughput"), ("text", "text")):
+    for reward, metric in (("throughput", "throughput"), ("cost", "cost"), ("text", "text")):
         env = LoopDistributionEnv(programs=KERNEL, session=worker, reward=reward)
         total, info = finish(env, always, KERNEL)
         assert info[metric] != info[f"{metric}_default"]
@@ -104,7 +104,7 @@ def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"reward": "speed"}, "reward='speed': expected one of throughput, text, none"),
+        ({"reward": "speed"}, "reward='speed': expected one of throughput, cost, text, none"),
         ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
         ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
         ({"dimension": 7}, "loop_distribution/.*dimension"),

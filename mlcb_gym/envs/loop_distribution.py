@@ -13,6 +13,7 @@ from mlcb_gym.envs.vector import CompilerVectorEnv
 
 METRICS: dict[str, tuple[str, ...]] = {
     "throughput": ("throughput", "text"),
+    "cost": ("cost", "text"),
     "text": ("text", "size"),
     "none": (),
 }
@@ -44,6 +45,7 @@ class LoopDistributionEnv(RelativeEnv):
     ## Rewards
     - ``"throughput"``: (default - final) / default, for llvm-mca's cycles of the program, weighted by block frequency and call counts; default is
       what ``pipeline`` comes to without any split. It knows nothing of caches.
+    - ``"cost"``: the same for LLVM's cost model of the instructions in loops, each as often as it runs; latencies and caches are not in it.
     - ``"text"``: the same for bytes of ``.text``.
     - ``"none"``: 0, and nothing is measured.
 

@@ -28,14 +28,17 @@ typedef float Kernel(int n, float *x, float *y, float *z);
 
 #include KERNELS_FILE
 
+// Not optimized, so that whoever is asked about loops, or counts what they cost, is so about the kernels' alone.
+#define DRIVER __attribute__((noinline, optnone))
+
 static uint32_t state;
-static uint32_t draw(void) {
+DRIVER static uint32_t draw(void) {
   state = state * 1664525u + 1013904223u;
   return state >> 8;
 }
 
 // From 0 to 255 where the type is an integer's, to 2 where it is not.
-static void fill(void) {
+DRIVER static void fill(void) {
   state = 12345;
 #define FILL(TYPE, NAME)                                                                                               \
   for (int i = 0; i < N + PAD; i++)                                                                                    \
@@ -52,13 +55,13 @@ static void fill(void) {
   }
 }
 
-static uint64_t hash(uint64_t seed, const void *bytes, size_t length) {
+DRIVER static uint64_t hash(uint64_t seed, const void *bytes, size_t length) {
   for (size_t i = 0; i < length; i++)
     seed = (seed ^ ((const uint8_t *)bytes)[i]) * 1099511628211u;
   return seed;
 }
 
-static uint64_t checksum(float result) {
+DRIVER static uint64_t checksum(float result) {
   uint64_t sum = hash(14695981039346656037u, &result, sizeof result);
 #define HASH(TYPE, NAME) sum = hash(sum, NAME, sizeof NAME);
   ARRAYS(HASH)
@@ -67,7 +70,7 @@ static uint64_t checksum(float result) {
   return hash(sum, cc, sizeof cc);
 }
 
-static double now(void) {
+DRIVER static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
@@ -81,7 +84,7 @@ static const struct {
 #define ENTRY(NAME, X, Y, Z) {#NAME, NAME, X, Y, Z},
     KERNELS(ENTRY)};
 
-int main(int argc, char **argv) {
+DRIVER int main(int argc, char **argv) {
   int runs = argc > 1 ? atoi(argv[1]) : 0;
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     Kernel *volatile run = table[k].run; // nothing is known of how it is called

@@ -88,7 +88,7 @@ double loopCost(Module &M, TargetMachine &Machine) {
   Modules.registerPass([&] { return FunctionAnalysisManagerModuleProxy(Functions); });
   double Sum = 0;
   for (Function &F : M)
-    if (!F.isDeclaration())
+    if (!F.isDeclaration() && !F.hasOptNone())
       Sum += FunctionMeter(F, Functions).cost();
   return Sum;
 }

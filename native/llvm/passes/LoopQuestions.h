@@ -9,7 +9,8 @@
 
 namespace mlcb {
 
-/// The conversation of one episode: for each loop the selector and the distributor in turns, of whom each is asked where it has a choice. Once it has failed, nothing is split.
+/// The conversation of one episode: for each loop the selector and the distributor in turns, each asked where it has a choice. Once it has
+/// failed, nothing is split.
 class LoopQuestions {
 public:
   using Hook = std::function<void()>;
