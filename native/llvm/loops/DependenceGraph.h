@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a loop can be split into: statements that depend on each other in a cycle are one node, and edges say which comes first.
+// What a loop can be split into: statements that depend on each other in a cycle are one node, and edges say which
+// comes first.
 #pragma once
 
 #include "llvm/loops/Accesses.h"
@@ -30,7 +31,8 @@ struct Analyses {
 
 constexpr size_t MaxNodes = 64;
 
-/// Statements that stay together: a store, or a value that is used after the loop, each with all that it is computed from.
+/// Statements that stay together: a store, or a value that is used after the loop, each with all that it is computed
+/// from.
 struct Node {
   Slice Needed;
   unsigned Statements; // how many

@@ -40,7 +40,8 @@ Partition FixedAnswer::cutAlong(const DependenceGraph &G) const {
 
 Partition FixedAnswer::draw(const DependenceGraph &G, unsigned Nth) const {
   const StringRef Name = G.body().loop().getHeader()->getParent()->getName();
-  std::mt19937_64 Draw(Value ^ xxh3_64bits(Name) ^ Nth); // the same everywhere, unlike the distributions of the standard library
+  std::mt19937_64 Draw(Value ^ xxh3_64bits(Name) ^
+                       Nth); // the same everywhere, unlike the distributions of the standard library
   Placement P(G);
   while (!P.isDone()) {
     const SmallVector<unsigned> Ready = P.ready();

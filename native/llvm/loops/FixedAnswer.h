@@ -11,8 +11,8 @@ namespace mlcb::loops {
 /// A rule that gives every loop its partition, the same in each run.
 class FixedAnswer {
 public:
-  /// Reads `never`, `always` (each node apart), `cuts=MASK` (bit k: node k and the next one apart, as 5 or 0b101), or `random=SEED`
-  /// (any order that is right, and any cuts).
+  /// Reads `never`, `always` (each node apart), `cuts=MASK` (bit k: node k and the next one apart, as 5 or 0b101), or
+  /// `random=SEED` (any order that is right, and any cuts).
   static llvm::Expected<FixedAnswer> parse(llvm::StringRef Text);
 
   /// The partition of the Nth loop of its function.

@@ -29,7 +29,8 @@ using Slice = llvm::BitVector;
 class LoopBody {
 public:
   /// Refuses what cannot be run in parts, each of them running some of the instructions.
-  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI, const llvm::PostDominatorTree &PDT);
+  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI,
+                                              const llvm::PostDominatorTree &PDT);
 
   llvm::Loop &loop() const { return *L; }
   unsigned size() const { return Instructions.size(); }
@@ -44,7 +45,8 @@ public:
 
   bool runsInEveryIteration(unsigned Index) const;
 
-  /// Branches inside of the loop, with the block in which all their ways meet again. One that is not in a slice can go there at once.
+  /// Branches inside of the loop, with the block in which all their ways meet again. One that is not in a slice can go
+  /// there at once.
   struct Branch {
     unsigned Index;
     llvm::BasicBlock *Join;
@@ -65,8 +67,9 @@ private:
   llvm::Loop *L;
   llvm::SmallVector<llvm::Instruction *, 0> Instructions;
   llvm::DenseMap<const llvm::Value *, unsigned> Indices;
-  llvm::DenseMap<const llvm::BasicBlock *, llvm::SmallVector<unsigned, 2>> Deciders; // branches that decide whether a block runs
-  llvm::SmallVector<llvm::SmallVector<unsigned, 4>, 0> Needs;                        // by instruction
+  llvm::DenseMap<const llvm::BasicBlock *, llvm::SmallVector<unsigned, 2>>
+      Deciders;                                               // branches that decide whether a block runs
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>, 0> Needs; // by instruction
   llvm::SmallVector<Branch, 4> Branches;
   Slice Control;
   bool DeclaresAliasScopes = false;

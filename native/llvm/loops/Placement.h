@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A partition in the making: node after node, none before those that must precede it, so that whatever comes of it is right.
+// A partition in the making: node after node, none before those that must precede it, so that whatever comes of it is
+// right.
 #pragma once
 
 #include "llvm/loops/DependenceGraph.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/LoopDistribution.h"
 
+#include "spec/Tasks.h"
 #include "llvm/measure/LoopCost.h"
 #include "llvm/passes/Activity.h"
 #include "llvm/passes/Baselines.h"
@@ -9,7 +10,6 @@
 #include "llvm/passes/OptSize.h"
 #include "llvm/passes/Parameters.h"
 #include "llvm/passes/SplitHost.h"
-#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -21,9 +21,9 @@ namespace mlcb {
 using loop_distribution::Metric;
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
-    : Parameters(std::move(Given)), Target(Target), Asking(Target.targetMachine(), [this](PassBuilder &Builder) {
-        askBeforeVectorizer(Builder, [this](Function &) { return Questions; });
-      }),
+    : Parameters(std::move(Given)), Target(Target),
+      Asking(Target.targetMachine(),
+             [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Questions; }); }),
       Heuristic(Target.targetMachine()) {}
 
 Expected<std::unique_ptr<TaskPass>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
@@ -31,7 +31,8 @@ Expected<std::unique_ptr<TaskPass>> LoopDistribution::prepare(const BoundSpec &S
   if (!Parameters)
     return Unexpected(Parameters.error());
   if (Spec.Task.Agents.front().Advice.Choices.Size != loops::MaxNodes)
-    return fail(ErrorKind::SystemError, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
+    return fail(ErrorKind::SystemError,
+                "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
   auto Task = std::make_unique<LoopDistribution>(std::move(*Parameters), Target);
   if (Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline}); !Passes)
     return invalidParameter(Spec, "pipeline: " + Passes.error().Message);
@@ -45,7 +46,8 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
     return Unexpected(Measured.error());
   WorkClock Work;
   LoopQuestions Asked(
-      Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); }, [&] { beginTurn(Policy, Work); });
+      Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); },
+      [&] { beginTurn(Policy, Work); });
   {
     Activity Now(Parameters.Pipeline);
     Questions = &Asked;
@@ -70,7 +72,8 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
 
 Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
   // The program that is known is the one with its attributes.
-  const std::string Program = Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
+  const std::string Program =
+      Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
   if (Policy.wants(Metric::cost_default))
     Policy.metric<double>(Metric::cost_default) = Meter.loopCostAfter(Parameters.Pipeline, Loaded);

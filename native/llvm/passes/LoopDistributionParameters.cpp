@@ -31,9 +31,8 @@ Expected<LoopDistributionParameters> LoopDistributionParameters::read(const Boun
   const auto KeepsOptSize = Root->getBoolean("optsize");
   if (!KeepsOptSize)
     return invalidParameter(Spec, "optsize: expected true or false");
-  return readVocabulary(*Root).map([&](const Vocabulary *Seeds) {
-    return LoopDistributionParameters{std::move(*Pipeline), *KeepsOptSize, Seeds};
-  });
+  return readVocabulary(*Root).map(
+      [&](const Vocabulary *Seeds) { return LoopDistributionParameters{std::move(*Pipeline), *KeepsOptSize, Seeds}; });
 }
 
 } // namespace mlcb

@@ -2,8 +2,8 @@
 // The parameters of loop_distribution.def as C++ values.
 #pragma once
 
-#include "llvm/observe/Vocabulary.h"
 #include "spec/TaskSpec.h"
+#include "llvm/observe/Vocabulary.h"
 
 #include <string>
 
@@ -14,8 +14,8 @@ struct LoopDistributionParameters {
   bool KeepsOptSize;
   const Vocabulary *Seeds; // null where nothing is embedded
 
-  /// Reads the parameters of a bound spec of the task; a value that means nothing, or another vocabulary than this process's, is an
-  /// error. Whether LLVM takes the pipeline is not looked at.
+  /// Reads the parameters of a bound spec of the task; a value that means nothing, or another vocabulary than this
+  /// process's, is an error. Whether LLVM takes the pipeline is not looked at.
   static Expected<LoopDistributionParameters> read(const BoundSpec &Spec);
 };
 

@@ -14,7 +14,8 @@ class PassBuilder;
 
 namespace mlcb {
 
-/// Splits the innermost loops of a function. What it leaves, and why, are missed optimization remarks of "mlcb-loop-distribute".
+/// Splits the innermost loops of a function. What it leaves, and why, are missed optimization remarks of
+/// "mlcb-loop-distribute".
 class LoopDistributionPass : public llvm::PassInfoMixin<LoopDistributionPass> {
 public:
   /// How to split the Nth innermost loop of a function.
@@ -31,7 +32,8 @@ private:
   Open OpenIt;
 };
 
-/// The function pass `mlcb-loop-distribute<ANSWER>` (loops/FixedAnswer.h), and with -mlcb-loops=ANSWER the same before the host's vectorizer.
+/// The function pass `mlcb-loop-distribute<ANSWER>` (loops/FixedAnswer.h), and with -mlcb-loops=ANSWER the same before
+/// the host's vectorizer.
 void registerLoopDistribution(llvm::PassBuilder &Builder);
 
 } // namespace mlcb

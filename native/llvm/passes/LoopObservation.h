@@ -2,9 +2,9 @@
 // A loop's graph, and what has been decided about it, as the tensors of tasks/LoopGraph.inc.
 #pragma once
 
+#include "runner/ModelRunner.h"
 #include "llvm/loops/Placement.h"
 #include "llvm/observe/Vocabulary.h"
-#include "runner/ModelRunner.h"
 
 namespace mlcb {
 

@@ -9,15 +9,18 @@
 
 namespace mlcb {
 
-/// The conversation of one episode: for each loop the selector and the distributor in turns, each asked where it has a choice. Once it has
-/// failed, nothing is split.
+/// The conversation of one episode: for each loop the selector and the distributor in turns, each asked where it has a
+/// choice. Once it has failed, nothing is split.
 class LoopQuestions {
 public:
   using Hook = std::function<void()>;
 
   /// Barred are answers of the distributor. Before and After are called around each question.
-  LoopQuestions(const Vocabulary *Seeds, ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred = {}, Hook Before = [] {}, Hook After = [] {})
-      : Policy(Policy), Observation(Policy, Seeds), Distributing(2, Barred), Before(std::move(Before)), After(std::move(After)) {}
+  LoopQuestions(
+      const Vocabulary *Seeds, ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred = {}, Hook Before = [] {},
+      Hook After = [] {})
+      : Policy(Policy), Observation(Policy, Seeds), Distributing(2, Barred), Before(std::move(Before)),
+        After(std::move(After)) {}
 
   loops::Partition answer(const loops::DependenceGraph &G);
 

@@ -21,8 +21,9 @@ public:
       : M(M), Policy(std::move(Policy)), Questions(Seeds, *this->Policy) {}
 
   ~HostLoops() {
-    Expected<void> Done = Questions.failure() ? Unexpected(*Questions.failure())
-                                              : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
+    Expected<void> Done = Questions.failure()
+                              ? Unexpected(*Questions.failure())
+                              : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
     if (!Done && !isRefused(M))
       refuse(M, Done.error());
   }
@@ -91,8 +92,9 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopQuestions *(Fun
       return nullptr;
     return [Questions](const loops::DependenceGraph &G, unsigned) { return Questions->answer(G); };
   };
-  Builder.registerVectorizerStartEPCallback(
-      [OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(LoopDistributionPass(OpenAnswer)); });
+  Builder.registerVectorizerStartEPCallback([OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) {
+    Passes.addPass(LoopDistributionPass(OpenAnswer));
+  });
 }
 
 void splitHost(const TaskRegistration &Task, PassBuilder &Builder) {

@@ -13,7 +13,8 @@ class Function;
 
 namespace mlcb {
 
-/// Has the pipelines of a builder ask before their vectorizer. Open gives whoever is asked about a function; null: nobody.
+/// Has the pipelines of a builder ask before their vectorizer. Open gives whoever is asked about a function; null:
+/// nobody.
 void askBeforeVectorizer(llvm::PassBuilder &Builder, std::function<LoopQuestions *(llvm::Function &F)> Open);
 
 /// Has the host's pipelines ask the policies of the command line.
