@@ -2,6 +2,7 @@
 """A bound task spec, as C++ declares it, turned into Gymnasium spaces and tables."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -124,7 +125,8 @@ class TaskSpec:
         """The tensors of the only agent; of several, ``agent``, the index of the one that is asked, and a part for each by its name."""
         if len(self.agents) == 1:
             return self.agents[0].observation_space
-        return spaces.Dict({AGENT: spaces.Discrete(len(self.agents)), **{a.name: a.observation_space for a in self.agents}})
+        parts = [(a.name, a.observation_space) for a in self.agents]
+        return spaces.Dict(OrderedDict([(AGENT, spaces.Discrete(len(self.agents))), *parts]))  # a plain dict would be sorted
 
     @property
     def action_space(self) -> "spaces.Discrete[np.int64] | spaces.Box":

@@ -65,10 +65,10 @@ def test_onnx_runtime_decides_as_torch_does(network: LogitsNetwork, folder: Path
 
 
 def test_batch_axis_is_dynamic(network: LogitsNetwork, folder: Path) -> None:
-    policy = OnnxPolicy(folder)
+    (session,) = OnnxPolicy(folder).sessions
     observation, _ = ENV.reset(seed=1)
-    feed = {name: np.repeat(observation[name][None], 7, axis=0) for name in policy.inputs}
-    assert policy.session.run(None, feed)[0].shape == (7, len(ACTIONS))
+    feed = {i.name: np.repeat(observation[i.name][None], 7, axis=0) for i in session.get_inputs()}
+    assert session.run(None, feed)[0].shape == (7, len(ACTIONS))
 
 
 def test_older_policy_is_replaced_whole(network: LogitsNetwork, tmp_path: Path) -> None:

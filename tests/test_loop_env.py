@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LoopDistribution-v0: two agents by turns, on the kernels and in any program."""
 
+import json
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,13 +11,23 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 
+from mlcb_gym import toolchain
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import policy_network
+from mlcb_gym.agents.team import Team
+from mlcb_gym.corpus.kernels import named, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.errors import NoDecisions, ProgramError, TaskError
+from mlcb_gym.export.export import write_policy
+from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations, in_process
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.training.policy import batch
 
 KERNEL = "loops/train/mixed_division"
 Choose = Callable[[LoopDistributionEnv], int]
@@ -120,3 +132,60 @@ def test_kernels_are_programs_by_name() -> None:
     splits = {split: resolve(f"loops/{split}") for split in ("train", "validation", "test")}
     assert {split: len(found) for split, found in splits.items()} == {"train": 40, "validation": 8, "test": 16}
     assert {program.project for found in splits.values() for program in found} >= {"mixed", "aliasing", "locality"}
+
+
+@pytest.fixture(scope="module")
+def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Team, Path]:
+    """Graph networks that were never trained, and the folder that they were exported to."""
+    env = LoopDistributionEnv(programs=KERNEL, session=worker, reward="text")
+    torch.manual_seed(2)
+    network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(8,), final_gain=3.0)).eval()
+    assert isinstance(network, Team)
+    folder = tmp_path_factory.mktemp("loops") / "policy"
+    return network, write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
+def test_graph_networks_decide_alike_in_torch_onnx_and_the_compilers_process(policy: tuple[Team, Path], worker: WorkerSession) -> None:
+    network, folder = policy
+    env = LoopDistributionEnv(programs="loops/validation", session=worker, reward="none")
+    observations = greedy_observations(network, [env], env.programs)
+    parity = compare(network, OnnxPolicy(folder), observations)
+    assert parity.observations > 20
+    assert parity.max_error < 1e-4
+    assert parity.disagreements == 0
+    assert in_process(f"onnx:{folder}", observations) == [OnnxPolicy(folder).advice(observation) for observation in observations]
+
+
+def test_padding_changes_no_decision(policy: tuple[Team, Path], worker: WorkerSession) -> None:
+    """A compiler sends graphs in their true size."""
+    network, _ = policy
+    env = LoopDistributionEnv(programs=KERNEL, session=worker, reward="none")
+    observation, _ = env.reset(seed=1)
+    seen = observation["selector"]
+    nodes = int(seen["loop"][3])
+    assert 2 <= nodes < 64
+    cut = {
+        name: value[..., :nodes, :nodes] if name == "dependences" else value[:nodes] if value.shape[:1] == (64,) else value
+        for name, value in seen.items()
+    }
+    with torch.inference_mode():
+        whole, exact = (network["selector"](batch([one]))[0] for one in (seen, cut))
+    torch.testing.assert_close(whole[:nodes], exact[:nodes])
+
+
+def test_clang_splits_as_the_environment_does(policy: tuple[Team, Path], worker: WorkerSession, tmp_path: Path) -> None:
+    _, folder = policy
+    decide = OnnxPolicy(folder)
+    texts = []
+    clang = [toolchain.tool("clang"), "-O3", "-w", "-c"]
+    for kernel in named("loops/validation"):
+        (tmp_path / "kernel.c").write_text(source([kernel]))
+        program = tmp_path / f"{kernel.name}.bc"
+        subprocess.run([*clang, "-Xclang", "-disable-llvm-passes", "-emit-llvm", tmp_path / "kernel.c", "-o", program], check=True, timeout=60)
+        env = LoopDistributionEnv(programs=program, session=worker, reward="text")
+        _, info = finish(env, lambda env: decide.choose(env.observation), str(program))
+        policy_in_clang = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{folder}"]
+        subprocess.run([*clang, *policy_in_clang, program, "-o", tmp_path / "out.o"], check=True, timeout=60)
+        texts.append((object_metrics(tmp_path / "out.o", ["text"])["text"], info["text"], info["text_default"]))
+    assert all(own == seen for own, seen, _ in texts)
+    assert any(own != default for own, _, default in texts)

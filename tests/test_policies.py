@@ -9,11 +9,12 @@ import pytest
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
+from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
-from mlcb_gym.training.rollouts import Observation, episode, play
+from mlcb_gym.training.rollouts import episode, play
 
 POLICIES = sorted(shipped().items())
 PROGRAMS = ("embedded/test/aes", "embedded/test/btree", "embedded/validation/huffman")

@@ -9,8 +9,11 @@ from torch import Tensor, nn
 
 from mlcb_gym.agents.columns import ColumnFeatures, ColumnHead, has_columns
 from mlcb_gym.agents.features import Features
+from mlcb_gym.agents.graph import GRAPH, GraphNetwork
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
+from mlcb_gym.agents.team import Team
 from mlcb_gym.agents.values import ValueNetwork
+from mlcb_gym.spec import AGENT
 
 MASK = "action_mask"
 """Name of the tensor that says which actions are allowed; never an input of a network."""
@@ -35,12 +38,27 @@ class LogitsNetwork(nn.Module):
         logits: Tensor = self.head(self.features(observation))
         return logits
 
+    def standardise(self, observation: Mapping[str, Tensor]) -> None:
+        """Fixes what its inputs are standardised with to the statistics of a batch of observations."""
+        self.features.standardise(observation)
 
-PolicyNetwork = LogitsNetwork | ValueNetwork
+
+AgentNetwork = LogitsNetwork | GraphNetwork | ValueNetwork
+PolicyNetwork = AgentNetwork | Team
 
 
 def policy_network(observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig) -> PolicyNetwork:
-    """The network of a policy that chooses, or that answers with a value."""
-    if isinstance(action_space, spaces.Discrete):
-        return LogitsNetwork(observation_space, action_space, config)
-    return ValueNetwork(observation_space, config)
+    """The network of a policy: of one agent, which chooses or answers with a value, or those of several, which choose."""
+    if AGENT in observation_space.spaces:
+        parts = {name: part for name, part in observation_space.items() if isinstance(part, spaces.Dict)}
+        return Team({name: agent_network(part, spaces.Discrete(part[MASK].shape[0]), config) for name, part in parts.items()})  # type: ignore[index]
+    return agent_network(observation_space, action_space, config)
+
+
+def agent_network(observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig) -> AgentNetwork:
+    """The network of one agent."""
+    if not isinstance(action_space, spaces.Discrete):
+        return ValueNetwork(observation_space, config)
+    if GRAPH in observation_space.spaces:
+        return GraphNetwork(observation_space, action_space, config)
+    return LogitsNetwork(observation_space, action_space, config)

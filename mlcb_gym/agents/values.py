@@ -27,3 +27,7 @@ class ValueNetwork(nn.Module):
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         factor = (SPREAD * torch.tanh(self.head(self.features(observation)))).exp()
         return factor if self.default is None else factor * observation[self.default].float()
+
+    def standardise(self, observation: Mapping[str, Tensor]) -> None:
+        """Fixes what its inputs are standardised with to the statistics of a batch of observations."""
+        self.features.standardise(observation)

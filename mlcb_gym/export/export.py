@@ -23,6 +23,8 @@ from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1
 OPSET = 18
+VARYING = 2
+"""The least length of an axis that varies: what has fewer leaves nothing to choose."""
 
 
 def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] | None = None) -> Path:
@@ -82,7 +84,8 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     declared = [t for t in agent["inputs"] if t["role"] != "mask"]
     names = [t["name"] for t in declared]
     # An axis traced with size 1 would be fixed at 1.
-    example = tuple(torch.zeros((2, *t["shape"]), dtype=getattr(torch, t["dtype"])) for t in declared)
+    shapes = [[2, *(VARYING if isinstance(length, dict) else length for length in t["shape"])] for t in declared]
+    example = tuple(torch.zeros(shape, dtype=getattr(torch, t["dtype"])) for shape, t in zip(shapes, declared, strict=True))
     axis = torch.export.Dim("batch", min=1, max=4096)
     with _quiet():
         program = torch.onnx.export(
@@ -90,7 +93,7 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
             example,
             input_names=names,
             output_names=[OUTPUTS[agent["advice"]["kind"]]],
-            dynamic_shapes=(tuple({0: axis} for _ in names),),
+            dynamic_shapes=(tuple({0: axis, **_varying(t["shape"])} for t in declared),),
             opset_version=OPSET,
             dynamo=True,
             external_data=False,
@@ -101,6 +104,12 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     graph.inputs[:] = [i for i in graph.inputs if i.uses()]
     program.model.metadata_props.update(metadata)
     program.save(str(path), external_data=False)
+
+
+def _varying(shape: Sequence[Any]) -> dict[int, Any]:
+    """The axes behind the batch that have their true length; those that may be as long are as long."""
+    lengths = {axis: d["at_most"] for axis, d in enumerate(shape, 1) if isinstance(d, dict)}
+    return {axis: torch.export.Dim(f"up_to_{length}", min=VARYING, max=length) for axis, length in lengths.items()}
 
 
 class _Positional(nn.Module):

@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import torch
 
 from mlcb_gym import _native
 from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import read_manifest
-from mlcb_gym.training.policy import advice, batch, greedy
-from mlcb_gym.training.rollouts import Observation, observed, play_in_order
+from mlcb_gym.training.policy import advice, answer, asked, greedy
+from mlcb_gym.training.rollouts import observed, play_in_order
 
 VALUE_TOLERANCE = 1e-5
 """How far values may be apart, to the value: runtimes round differently."""
@@ -70,7 +69,7 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
 def in_process(uri: str, observations: Sequence[Observation]) -> list[int | float]:
     """What a policy decides in a runner."""
     with closing(_native.Compiler.open(uri)) as compiler:
-        return [compiler.observe(0, observation) for observation in observations]
+        return [compiler.observe(*asked(observation)) for observation in observations]
 
 
 class OnnxPolicy:
@@ -78,11 +77,12 @@ class OnnxPolicy:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.manifest = folder, read_manifest(folder)
-        (model,) = self.manifest["agents"].values()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self.session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
-        self.inputs = [i.name for i in self.session.get_inputs()]
+        self.sessions = [
+            onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
+            for model in self.manifest["agents"].values()
+        ]
 
     @property
     def task(self) -> str:
@@ -103,27 +103,30 @@ class OnnxPolicy:
 
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
-        feed = {name: np.asarray(observation[name])[np.newaxis] for name in self.inputs}
-        result: np.ndarray = self.session.run(None, feed)[0][0]
+        agent, seen = asked(observation)
+        session = self.sessions[agent]
+        feed = {i.name: np.asarray(seen[i.name])[np.newaxis] for i in session.get_inputs()}
+        result: np.ndarray = session.run(None, feed)[0][0]
         return result
 
     def advice(self, observation: Observation) -> int | float:
         """What it tells the compiler: the best allowed choice, or its value."""
-        return self.choose(observation) if MASK in observation else float(self.logits(observation)[0])
+        return self.choose(observation) if MASK in asked(observation)[1] else float(self.logits(observation)[0])
 
     def choose(self, observation: Observation) -> int:
         """The best allowed action."""
-        return int(np.where(observation[MASK] > 0, self.logits(observation), -np.inf).argmax())
+        return int(np.where(asked(observation)[1][MASK] > 0, self.logits(observation), -np.inf).argmax())
 
 
 def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
     """Compares torch with ONNX Runtime, observation by observation."""
-    with torch.inference_mode():
-        expected = network(batch(observations)).numpy()
-    actual = np.stack([policy.logits(o) for o in observations])
-    errors = np.abs(expected - actual) / (1 if MASK in observations[0] else np.abs(expected).clip(min=1))
+    errors = [_error(answer(network, o), policy.logits(o), is_value=MASK not in asked(o)[1]) for o in observations]
     others = _disagreements([advice(network, o) for o in observations], [policy.advice(o) for o in observations])
-    return Parity(len(observations), float(errors.max()), others)
+    return Parity(len(observations), max(errors), others)
+
+
+def _error(expected: np.ndarray, actual: np.ndarray, *, is_value: bool) -> float:
+    return float((np.abs(expected - actual) / (np.abs(expected).clip(min=1) if is_value else 1)).max())
 
 
 def _disagreements(advice: Sequence[int | float], expected: Sequence[int | float]) -> int:

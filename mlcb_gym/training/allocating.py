@@ -11,12 +11,12 @@ import numpy as np
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation
-from mlcb_gym.training.rollouts import Choose, Observation, episode
+from mlcb_gym.training.rollouts import Choose, episode
 from mlcb_gym.training.traces import Trace
 
 GREEDY = "greedy"

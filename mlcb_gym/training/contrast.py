@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.training.lookahead import Actions, Decision
-from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Observation, Script, play_in_order
+from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Script, play_in_order
 
 Interest = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""

@@ -11,6 +11,7 @@ from rich.progress import track
 
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
@@ -18,7 +19,7 @@ from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.contrast import improve
 from mlcb_gym.training.evaluation import COUNTS, POLICY, SEARCH, Bench, Evaluation
-from mlcb_gym.training.rollouts import Choose, Observation, episode, play_in_order, replay
+from mlcb_gym.training.rollouts import Choose, episode, play_in_order, replay
 from mlcb_gym.training.traces import Trace
 
 

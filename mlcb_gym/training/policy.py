@@ -9,24 +9,40 @@ import torch
 from torch import Tensor
 
 from mlcb_gym.agents.network import MASK, PolicyNetwork
-from mlcb_gym.envs.compiler_env import Action, CompilerEnv
-from mlcb_gym.training.rollouts import Choose, Observation, SplitEnv, episode, observed, play_in_order
+from mlcb_gym.agents.team import Team
+from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
+from mlcb_gym.spec import AGENT
+from mlcb_gym.training.rollouts import Choose, SplitEnv, episode, observed, play_in_order
 from mlcb_gym.training.traces import Trace
 
 
-def batch(observations: Sequence[Observation]) -> dict[str, Tensor]:
-    """Observations as tensors with a leading batch axis."""
-    return {name: torch.from_numpy(np.stack([o[name] for o in observations])) for name in observations[0]}
+def batch(observations: Sequence[Observation]) -> dict[str, Any]:
+    """Observations as tensors with a leading batch axis; parts of several agents each so."""
+    columns = {name: [o[name] for o in observations] for name in observations[0]}
+    return {name: batch(values) if isinstance(values[0], dict) else torch.from_numpy(np.stack(values)) for name, values in columns.items()}
+
+
+def asked(observation: Observation) -> tuple[int, Observation]:
+    """The index of the agent that is asked, and what it sees."""
+    if AGENT not in observation:
+        return 0, observation
+    agent = int(observation[AGENT])
+    return agent, [part for name, part in observation.items() if name != AGENT][agent]
 
 
 @torch.inference_mode()
+def answer(network: PolicyNetwork, observation: Observation) -> np.ndarray:
+    """What a network says to one observation: logits, ``[actions]``, or a value, ``[1]``."""
+    agent, seen = asked(observation)
+    own = list(network.values())[agent] if isinstance(network, Team) else network
+    result: np.ndarray = own(batch([seen]))[0].numpy()
+    return result
+
+
 def advice(network: PolicyNetwork, observation: Observation) -> int | float:
     """What a network tells the compiler: the best allowed choice, or its value."""
-    answer = network(batch([observation]))[0]
-    if MASK not in observation:
-        return float(answer)
-    allowed = torch.from_numpy(observation[MASK]) > 0
-    return int(answer.masked_fill(~allowed, -torch.inf).argmax())
+    said, (_, seen) = answer(network, observation), asked(observation)
+    return int(np.where(seen[MASK] > 0, said, -np.inf).argmax()) if MASK in seen else float(said[0])
 
 
 def greedy(network: PolicyNetwork, env: CompilerEnv) -> Choose:
@@ -38,9 +54,10 @@ def random(rng: np.random.Generator) -> Choose:
     """Any allowed action, all equally likely; any value, where that is asked for."""
 
     def choose(observation: Observation) -> Action:
-        if MASK not in observation:
+        _, seen = asked(observation)
+        if MASK not in seen:
             return rng.random(1, np.float32)
-        return int(rng.choice(np.flatnonzero(observation[MASK])))
+        return int(rng.choice(np.flatnonzero(seen[MASK])))
 
     return choose
 

@@ -6,17 +6,14 @@ likes; so a search reads as if it had a compiler of its own, while all compilers
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from selectors import EVENT_READ, PollSelector
 from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
-from mlcb_gym.envs.compiler_env import Action
+from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.training.traces import Trace
-
-Observation = dict[str, np.ndarray]
 
 PARALLEL = 4
 """Compilers at work at once, where nobody says otherwise."""
@@ -101,7 +98,7 @@ def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
     seen: list[Observation] = []
 
     def record(observation: Observation) -> Action | None:
-        seen.append({name: np.array(value) for name, value in observation.items()})
+        seen.append(deepcopy(observation))
         return choose(observation)
 
     yield from episode(program, record)

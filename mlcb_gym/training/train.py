@@ -125,8 +125,7 @@ def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
     """The part of the RLModule's state that standardises its inputs, from random episodes."""
     envs = training_env(algorithm).unwrapped.envs
-    features = network_of(algorithm).features
-    features.standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
+    network_of(algorithm).standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
     return {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
 
 
