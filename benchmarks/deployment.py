@@ -78,12 +78,12 @@ def seconds(command: list[str | Path]) -> float:
 def _query_seconds(policy: Path) -> tuple[float, float]:
     """Median seconds of a question through our runner, and of ONNX Runtime's own call, on the same observation."""
     compiler = _native.Compiler.open(f"onnx:{policy}")
-    raw = OnnxPolicy(policy)
+    (session,) = OnnxPolicy(policy).sessions
     tensors = TaskSpec(compiler.spec).agents[0].inputs
     observation = {t.name: np.full(t.shape, t.role == "mask", t.dtype) for t in tensors}
-    feed = {name: observation[name][np.newaxis] for name in raw.inputs}
+    feed = {name: observation[name][np.newaxis] for name in (i.name for i in session.get_inputs())}
     ours = _median(lambda: compiler.observe(0, observation))
-    return ours, _median(lambda: raw.session.run(None, feed))
+    return ours, _median(lambda: session.run(None, feed))
 
 
 def _median(call: Callable[[], object]) -> float:

@@ -47,12 +47,12 @@ def test_manifest_says_all_that_a_compiler_must_know(folder: Path) -> None:
 
 def test_inputs_are_the_declared_tensors_without_the_mask(folder: Path) -> None:
     types = {"float32": "tensor(float)", "int64": "tensor(int64)"}
-    inputs = [(i.name, i.type, i.shape) for i in OnnxPolicy(folder).session.get_inputs()]
+    inputs = [(i.name, i.type, i.shape) for i in OnnxPolicy(folder).sessions[0].get_inputs()]
     assert inputs == [(name, types[dtype], ["batch", *shape]) for name, dtype, shape, _, _ in TENSORS]
 
 
 def test_output_is_a_logit_for_each_action(folder: Path) -> None:
-    (output,) = OnnxPolicy(folder).session.get_outputs()
+    (output,) = OnnxPolicy(folder).sessions[0].get_outputs()
     assert (output.name, output.type, output.shape) == ("logits", "tensor(float)", ["batch", len(ACTIONS)])
 
 

@@ -73,7 +73,7 @@ def in_process(uri: str, observations: Sequence[Observation]) -> list[int | floa
 
 
 class OnnxPolicy:
-    """A policy folder in ONNX Runtime, on one thread."""
+    """A policy folder in ONNX Runtime, on one thread: a session for each agent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.manifest = folder, read_manifest(folder)
@@ -83,6 +83,7 @@ class OnnxPolicy:
             onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
             for model in self.manifest["agents"].values()
         ]
+        self._inputs = [[i.name for i in session.get_inputs()] for session in self.sessions]
 
     @property
     def task(self) -> str:
@@ -104,9 +105,8 @@ class OnnxPolicy:
     def logits(self, observation: Observation) -> np.ndarray:
         """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
         agent, seen = asked(observation)
-        session = self.sessions[agent]
-        feed = {i.name: np.asarray(seen[i.name])[np.newaxis] for i in session.get_inputs()}
-        result: np.ndarray = session.run(None, feed)[0][0]
+        feed = {name: np.asarray(seen[name])[np.newaxis] for name in self._inputs[agent]}
+        result: np.ndarray = self.sessions[agent].run(None, feed)[0][0]
         return result
 
     def advice(self, observation: Observation) -> int | float:
