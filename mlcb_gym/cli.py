@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from enum import StrEnum
 from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,10 +27,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine lear
 
 
 def task_name(text: str) -> str:
-    """A task that has an environment."""
-    if text not in environments():
+    """A task that has an environment; a dash is as good as an underscore."""
+    name = text.replace("-", "_")
+    if name not in environments():
         raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
-    return text
+    return name
 
 
 Task = Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="TASK")]
@@ -46,7 +48,8 @@ class Algorithm(StrEnum):
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
 TRAINING = ["default/train"]
-VALIDATION = ["default/validation"]
+TABLE_WIDTH = 150
+"""What the table of an evaluation takes without being cut."""
 
 Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
 
@@ -56,20 +59,22 @@ Cpu = Annotated[str | None, typer.Option(help="what it may run on: baseline, x86
 
 @app.command("list")
 def list_tasks() -> None:
-    """The tasks, what their agents see, and the policies that ship."""
-    from mlcb_gym import _native, spec
+    """The tasks, their environments and the policies that ship; and what the agents see."""
+    from mlcb_gym import spec
     from mlcb_gym.policies import shipped
 
     console = Console()
-    for task in _native.tasks():
+    overview = Table("task", "environment", "policy that ships")
+    for task, env_id in sorted(environments().items()):
+        overview.add_row(task, env_id, str(shipped().get(task, "")))
+    console.print(overview)
+    for task in sorted(environments()):
         bound = spec.bind(task, {})
         table = Table("agent", "tensor", "dtype", "shape", "meaning", title=f"{task}: {bound.declared['doc']}", title_justify="left")
         for agent in bound.agents:
             for tensor in agent.inputs:
                 table.add_row(agent.name, tensor.name, tensor.dtype, str(list(tensor.shape)), tensor.doc)
         console.print(table)
-    for name, path in shipped().items():
-        console.print(f"policy {name}: {path}")
 
 
 @app.command()
@@ -111,8 +116,10 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
     algo: Annotated[Algorithm | None, typer.Option(help="whose recipe; by default the one that suits the task")] = None,
     programs: Programs = TRAINING,
-    validation: Annotated[list[str], typer.Option(help="what the best checkpoint is chosen by; repeatable")] = VALIDATION,
-    minutes: Annotated[float, typer.Option(help="wall time")] = 60.0,
+    validation: Annotated[
+        list[str] | None, typer.Option(help="what the best checkpoint is chosen by: of a corpus's train split its validation split; repeatable")
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="wall time, after which the update under way and a last validation are brought to their end")] = 60.0,
     iterations: Annotated[int, typer.Option(help="updates of the policy at most")] = 100_000,
     seed: int = 1,
     max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
@@ -134,7 +141,7 @@ def train(
 
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
-    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | assigned(env or [])
+    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | _env_arguments(task, env)
     environment = Environment(environments()[task], arguments)
     try:
         chosen = recipe(algo.value if algo else DEFAULT_RECIPES.get(task, "ppo"), {"seed": seed} | assigned(set_ or []))
@@ -146,7 +153,8 @@ def train(
     elif clone and not resume:
         weights = clone_heuristic(environment, chosen)
     budget = Budget(iterations=iterations, seconds=60 * minutes)
-    best = train(environment, recipe=chosen, validation=resolve(validation), output=output, budget=budget, resume=resume, weights=weights)
+    judges = resolve(validation or validation_of(programs))
+    best = train(environment, recipe=chosen, validation=judges, output=output, budget=budget, resume=resume, weights=weights)
     print(f"best checkpoint: {best}")
 
 
@@ -169,7 +177,7 @@ def search(
     from mlcb_gym.training.lookahead import look_into_all
     from mlcb_gym.training.searches import search_in
 
-    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps) | assigned(env or [])
+    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps) | _env_arguments(task, env)
     with closing(env_class(task)(**arguments)) as made:
         failed = 0
         look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve)
@@ -228,7 +236,7 @@ def compile_ahead(
 @app.command()
 def evaluate(
     task: Task,
-    policy: Annotated[Path, typer.Option(help="a policy folder; by default the one that ships")] = Path(),
+    policy: Annotated[Path | None, typer.Option(help="a policy folder; by default the one that ships")] = None,
     split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
     programs: Annotated[list[str] | None, typer.Option(help="any programs; repeatable")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
@@ -254,14 +262,17 @@ def evaluate(
         "eviction": evaluate_allocation,
         "priority": evaluate_allocation,
     }
-    folder = policy if policy != Path() else shipped().get(task)
+    folder = policy or shipped().get(task)
     if folder is None:
         raise errors.PolicyError(f"{task}: no policy ships, expected --policy FOLDER")
     if (decides := read_manifest(folder)["task"]) != task:
         raise errors.PolicyError(f"{folder}: a policy for {decides}, expected one for {task}")
+    if task not in evaluations:
+        raise errors.TaskError(f"{task}: no evaluation yet, expected one of {', '.join(evaluations)}")
     evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
-    Console().print(evaluation.table())
+    console = Console()
+    Console(width=max(console.width, TABLE_WIDTH)).print(evaluation.table())
     if linked:
         sizes = evaluate_linked(folder, linked)
         print(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
@@ -280,6 +291,24 @@ def serve(
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()
+
+
+def validation_of(programs: list[str]) -> list[str]:
+    """The validation splits beside training splits; of what has none, that of the corpus that ships."""
+    siblings = [f"{name.removesuffix('/train')}/validation" if name.endswith("/train") else "embedded/validation" for name in programs]
+    return list(dict.fromkeys(siblings))
+
+
+def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
+    """What ``--env`` says; an argument that the task's environment has not is an error that lists those it has."""
+    from mlcb_gym.envs import env_class
+
+    given = assigned(assignments or [])
+    made = [vars(cls)["__init__"] for cls in env_class(task).__mro__ if "__init__" in vars(cls)]
+    known = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    if unknown := sorted(set(given) - known):
+        raise typer.BadParameter(f"--env {unknown[0]}: {task} has no such argument, expected one of {', '.join(sorted(known))}")
+    return given
 
 
 def _own_arguments(task: str, **options: Any) -> dict[str, Any]:

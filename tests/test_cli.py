@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mlcb_gym.cli import validation_of
+
 
 def mlcb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "mlcb_gym", *arguments], capture_output=True, text=True, timeout=120)
@@ -46,3 +48,18 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(arguments: tuple[str, ...]) -
 
 def test_check_says_that_an_environment_conforms() -> None:
     assert mlcb("check", "posetrl").stdout.strip() == "PosetRL-v0: conforms"
+
+
+def test_argument_that_an_environment_has_not_is_named() -> None:
+    done = mlcb("train", "posetrl", "--output", "unused", "--programs", "embedded/train", "--env", "rewardd=size")
+    assert done.returncode == 2
+    assert "rewardd: posetrl has no such argument" in done.stderr
+
+
+def test_list_begins_with_tasks_and_their_environments() -> None:
+    printed = mlcb("list").stdout
+    assert all(name in printed for name in ("LoopDistribution-v0", "loop_distribution", "selector", "dependences"))
+
+
+def test_training_split_is_validated_by_its_sibling() -> None:
+    assert validation_of(["debian/train", "embedded/train", "own.c"]) == ["debian/validation", "embedded/validation"]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LoopDistribution-v0: two agents by turns, on the kernels and in any program."""
 
+import io
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import ray
 import torch
+from rich.console import Console
 
 from mlcb_gym import toolchain
 from mlcb_gym.agents.mlp import NetworkConfig
@@ -21,18 +24,28 @@ from mlcb_gym.corpus.kernels import named, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
-from mlcb_gym.errors import NoDecisions, ProgramError, TaskError
-from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations, in_process
+from mlcb_gym.errors import NoDecisions, ProgramError, TaskError, TrainingError
+from mlcb_gym.export.export import export_policy, write_policy
+from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.training.checkpoints import read_run
+from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.train import Budget, train
 
 KERNEL = "loops/train/mixed_division"
 AT_DEFAULT_LEVEL = (toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-w", "-c")
 """Makes code as the environment measures it; -O3 would align more."""
 Choose = Callable[[LoopDistributionEnv], int]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_ends() -> Iterator[None]:
+    yield
+    ray.shutdown()
 
 
 def at_random(seed: int) -> Choose:
@@ -73,12 +86,12 @@ def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> N
     total, info = finish(env, never, KERNEL)
     assert total == 0.0
     assert info["ratio"] == 1.0
-    assert info["throughput"] == info["throughput_default"] > 0
+    assert info["cost"] == info["cost_default"] > 0
 
 
 def test_splitting_shows_in_what_is_measured(worker: WorkerSession) -> None:
-    for reward, metric in (("throughput", "throughput"), ("cost", "cost"), ("text", "text")):
-        env = LoopDistributionEnv(programs=KERNEL, session=worker, reward=reward)
+    for metric in ("cost", "throughput", "text"):
+        env = LoopDistributionEnv(programs=KERNEL, session=worker, reward=metric)
         total, info = finish(env, always, KERNEL)
         assert info[metric] != info[f"{metric}_default"]
         assert total == pytest.approx(1 - info["ratio"])
@@ -118,9 +131,10 @@ def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"reward": "speed"}, "reward='speed': expected one of throughput, cost, text, none"),
+        ({"reward": "speed"}, "reward='speed': expected one of cost, throughput, text, none"),
         ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
         ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
+        ({"dense": True}, "dense=True: cost is known at the end alone"),
         ({"dimension": 7}, "loop_distribution/.*dimension"),
         ({"programs": "loops/train/none"}, "loops/train/none: no such program, expected loops, loops/SPLIT"),
     ],
@@ -192,3 +206,22 @@ def test_clang_splits_as_the_environment_does(policy: tuple[Team, Path], worker:
         texts.append((object_metrics(tmp_path / "out.o", ["text"])["text"], info["text"], info["text_default"]))
     assert all(own == seen for own, seen, _ in texts)
     assert any(own != default for own, _, default in texts)
+
+
+def test_evolution_trains_both_agents_at_once(tmp_path: Path) -> None:
+    kernel = "loops/train/mixed_scan_between"  # which is better split
+    small = {"pairs": 4, "sigma": 1.0, "lr": 0.5, "programs": 1, "num_envs": 1, "statistics_episodes": 1, "network": {"hidden": [4]}}
+    environment = Environment("LoopDistribution-v0", {"programs": kernel, "dimension": 0})
+    console, budget = Console(file=io.StringIO()), Budget(iterations=3, validate_every=1)
+    best = train(environment, recipe=recipe("es", small), validation=resolve(kernel), output=tmp_path / "run", budget=budget, console=console)
+    progress = read_run(best)["progress"]
+    assert progress["curve"][0]["ratio"] == 1.0
+    assert progress["best_ratio"] < 0.9
+    folder = export_policy(best, tmp_path / "policy")
+    assert check_parity(best, folder, kernel).disagreements == 0
+
+
+def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:
+    environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
+    with pytest.raises(TrainingError, match="LoopDistribution-v0: asks several agents, which ppo does not learn, expected algorithm es"):
+        train(environment, recipe=recipe("ppo"), validation=resolve(KERNEL), output=tmp_path, budget=Budget(iterations=1))

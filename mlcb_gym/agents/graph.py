@@ -18,6 +18,7 @@ from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 GRAPH = "dependences"
 """The tensor that makes an observation one of a graph."""
 
+WIDTH = 16
 ROUNDS = 2
 """How far a node sees."""
 
@@ -29,20 +30,20 @@ class GraphNetwork(nn.Module):
     A head of zeros takes nodes as they come and splits nothing, for the first of equal choices is taken.
 
     Args:
-        config: of ``hidden`` the first is the width of a node.
+        config: of ``hidden`` the first is the width of a node, by default ``WIDTH``.
     """
 
     def __init__(self, observation_space: spaces.Dict, action_space: "spaces.Discrete[Any]", config: NetworkConfig) -> None:
         super().__init__()
         shape = {name: space.shape or () for name, space in observation_space.items()}
         kinds, self.nodes, _ = shape[GRAPH]
-        width = config.hidden[0]
+        width, *hidden = config.hidden or (WIDTH,)
         self.choices = int(action_space.n)
         self.selects = self.choices == self.nodes
         per_node = shape["embedding"][1] + shape["opcodes"][1] + shape["memory"][1] + 5
         self.embed = nn.Linear(per_node + shape["loop"][0] + 1, width)
         self.rounds = nn.ModuleList(_Round(width, kinds) for _ in range(ROUNDS))
-        head = NetworkConfig(hidden=config.hidden[1:], dropout=config.dropout, final_gain=config.final_gain)
+        head = NetworkConfig(hidden=tuple(hidden), dropout=config.dropout, final_gain=config.final_gain)
         self.head = Mlp(width, 1, head) if self.selects else Mlp(3 * width, self.choices, head)
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:

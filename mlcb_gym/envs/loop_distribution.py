@@ -10,10 +10,11 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.relative import RelativeEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
+from mlcb_gym.errors import TaskError
 
 METRICS: dict[str, tuple[str, ...]] = {
-    "throughput": ("throughput", "text"),
     "cost": ("cost", "text"),
+    "throughput": ("throughput", "text"),
     "text": ("text", "size"),
     "none": (),
 }
@@ -43,9 +44,10 @@ class LoopDistributionEnv(RelativeEnv):
     ``mlcb_gym.envs.rllib`` and ``mlcb_gym.envs.aec`` show it as environments of two agents to RLlib and PettingZoo.
 
     ## Rewards
-    - ``"throughput"``: (default - final) / default, for llvm-mca's cycles of the program, weighted by block frequency and call counts; default is
-      what ``pipeline`` comes to without any split. It knows nothing of caches.
-    - ``"cost"``: the same for LLVM's cost model of the instructions in loops, each as often as it runs; latencies and caches are not in it.
+    - ``"cost"``: (default - final) / default, for LLVM's cost model of the instructions in loops, each as often as it runs; default is what
+      ``pipeline`` comes to without any split. Latencies and caches are not in it.
+    - ``"throughput"``: the same for llvm-mca's cycles of the program, weighted by block frequency and call counts: no caches either, and loops
+      that are vectorized run rarely by their block frequency.
     - ``"text"``: the same for bytes of ``.text``.
     - ``"none"``: 0, and nothing is measured.
 
@@ -64,7 +66,7 @@ class LoopDistributionEnv(RelativeEnv):
     |---|---|---|
     | ``programs`` | ``"loops/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
     | ``pipeline`` | ``"default<O3>"`` | whose loops are split before its vectorizer, as ``opt -passes`` reads it |
-    | ``reward`` | ``"throughput"`` | see Rewards |
+    | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
     | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |
     | ``barred`` | () | answers that the distributor never gives |
@@ -96,14 +98,17 @@ class LoopDistributionEnv(RelativeEnv):
         *,
         programs: Any = "loops/train",
         pipeline: str = "default<O3>",
-        reward: str = "throughput",
+        reward: str = "cost",
         optsize: bool = False,
         dimension: int = 300,
+        dense: bool = False,
         **kwargs: Any,
     ) -> None:
+        if dense:
+            raise TaskError(f"dense=True: {reward} is known at the end alone")
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
         parameters = {"pipeline": pipeline, "optsize": optsize, "dimension": dimension, "vocabulary": vocabulary}
-        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=False, programs=programs, **kwargs)
+        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, programs=programs, **kwargs)
 
     def default_action(self, observation: Observation) -> Action:
         """Places nodes as they come, and splits nothing."""

@@ -20,6 +20,6 @@ def load_network(checkpoint: Path) -> PolicyNetwork:
     """
     folder = checkpoint.absolute() / MODULE
     if not folder.is_dir():
-        raise PolicyError(f"{checkpoint}: no checkpoint: expected a folder {MODULE} in it")
+        raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best or RUN/last (a folder with {MODULE})")
     network: PolicyNetwork = RLModule.from_checkpoint(str(folder)).network
     return network.eval()

@@ -45,6 +45,7 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
 
 def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False) -> None:
     """Writes the file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(clang_config(policies, guard=guard))
     unfinished.replace(path)

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import MANIFEST, OUTPUTS
@@ -34,7 +35,8 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
         PolicyError: ``checkpoint`` is none that ``train`` wrote.
     """
     network, run = load_network(checkpoint), read_run(checkpoint)
-    return write_policy(network, folder, spec=run["spec"], trained=_trained(run), results=results or {})
+    networks = dict(network) if isinstance(network, Team) else network
+    return write_policy(networks, folder, spec=run["spec"], trained=_trained(run), results=results or {})
 
 
 def write_policy(

@@ -88,7 +88,7 @@ class Es(Recipe):
     """
 
     algorithm: ClassVar[str] = "es"
-    learns_values: ClassVar[bool] = True
+    learns_all: ClassVar[bool] = True
 
     lr: float = 0.02
     pairs: int = 8

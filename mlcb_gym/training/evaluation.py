@@ -2,6 +2,7 @@
 """A policy against everything that does not learn, on the same programs; and phase ordering's."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -148,7 +149,7 @@ class Bench(Generic[Env]):
 
     def run(self, script: Callable[[Program], Script[Trace]], label: str) -> list[Trace]:
         """One trace per program, in their order, with its time."""
-        return play_in_order(self.envs, map(script, track(self._programs, description=label, transient=True)))
+        return play_in_order(self.envs, map(script, track(self._programs, description=label, transient=True, disable=not sys.stdout.isatty())))
 
     def add_random(self, evaluation: "Evaluation", counts: Sequence[int], seed: int) -> None:
         """Adds the best of so many random episodes a program, for each of the counts."""

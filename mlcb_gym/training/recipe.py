@@ -51,8 +51,8 @@ class Recipe(ABC):
     """
 
     algorithm: ClassVar[str]
-    learns_values: ClassVar[bool] = False
-    """Whether it learns what is answered by a value, too."""
+    learns_all: ClassVar[bool] = False
+    """Whether it learns what is answered by a value, and by several agents, too."""
 
     seed: int = 1
     num_envs: int = 8

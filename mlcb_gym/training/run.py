@@ -16,7 +16,7 @@ from mlcb_gym.training.recipe import Recipe
 RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo, Es)}
 """The recipes by the name of their algorithm."""
 
-DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "es", "priority": "es"}
+DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "es", "priority": "es", "loop_distribution": "es"}
 """By task; where there is none, PPO."""
 
 

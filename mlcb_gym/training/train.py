@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import ray
@@ -20,6 +20,7 @@ from rich.console import Console
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
+from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
 from mlcb_gym.training.policy import evaluate, random_observations
@@ -113,13 +114,20 @@ def training_env(algorithm: Algorithm) -> TrainingEnv:
 
 
 def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
-    with closing(environment.make(1)) as envs:
-        chooses = isinstance(envs.single_action_space, spaces.Discrete)
-    if not chooses and not recipe.learns_values:
-        raise TrainingError(f"{environment.id}: asks for a value, which {recipe.algorithm} does not learn, expected algorithm es")
+    _check_learns(recipe, environment)
     algorithm = recipe.config(environment).build_algo()
     env = training_env(algorithm).unwrapped
     return algorithm, Run(recipe, environment, env.envs[0].task_spec.declared, len(env.envs[0].programs), current_commit())
+
+
+def _check_learns(recipe: Recipe, environment: Environment) -> None:
+    """Raises TrainingError where the recipe does not learn what the environment asks for."""
+    with closing(environment.make(1)) as envs:
+        asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
+        asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
+    what = "for a value" if asks_for_value else "several agents" if asks_several else None
+    if what and not recipe.learns_all:
+        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm es")
 
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
