@@ -271,8 +271,7 @@ def evaluate(
         raise errors.TaskError(f"{task}: no evaluation yet, expected one of {', '.join(evaluations)}")
     evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
-    console = Console()
-    Console(width=max(console.width, TABLE_WIDTH)).print(evaluation.table())
+    Console(width=max(Console().width, TABLE_WIDTH)).print(evaluation.table())
     if linked:
         sizes = evaluate_linked(folder, linked)
         print(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
@@ -305,7 +304,8 @@ def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
 
     given = assigned(assignments or [])
     made = [vars(cls)["__init__"] for cls in env_class(task).__mro__ if "__init__" in vars(cls)]
-    known = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    declared = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    known = declared - {"metrics", "parameters", "rewards"}  # which a task's class says itself
     if unknown := sorted(set(given) - known):
         raise typer.BadParameter(f"--env {unknown[0]}: {task} has no such argument, expected one of {', '.join(sorted(known))}")
     return given
