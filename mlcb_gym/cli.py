@@ -48,6 +48,7 @@ class Algorithm(StrEnum):
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
 TRAINING = ["default/train"]
+TRAINING_OF = {"loop_distribution": ["loops/train"]}
 TABLE_WIDTH = 150
 """What the table of an evaluation takes without being cut."""
 
@@ -115,7 +116,9 @@ def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
     algo: Annotated[Algorithm | None, typer.Option(help="whose recipe; by default the one that suits the task")] = None,
-    programs: Programs = TRAINING,
+    programs: Annotated[
+        list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")
+    ] = None,
     validation: Annotated[
         list[str] | None, typer.Option(help="what the best checkpoint is chosen by: of a corpus's train split its validation split; repeatable")
     ] = None,
@@ -141,6 +144,8 @@ def train(
 
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
+    programs = programs or TRAINING_OF.get(task, TRAINING)
+    judges = resolve(validation or validation_of(programs))
     arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | _env_arguments(task, env)
     environment = Environment(environments()[task], arguments)
     try:
@@ -153,7 +158,6 @@ def train(
     elif clone and not resume:
         weights = clone_heuristic(environment, chosen)
     budget = Budget(iterations=iterations, seconds=60 * minutes)
-    judges = resolve(validation or validation_of(programs))
     best = train(environment, recipe=chosen, validation=judges, output=output, budget=budget, resume=resume, weights=weights)
     print(f"best checkpoint: {best}")
 
@@ -293,9 +297,12 @@ def serve(
 
 
 def validation_of(programs: list[str]) -> list[str]:
-    """The validation splits beside training splits; of what has none, that of the corpus that ships."""
-    siblings = [f"{name.removesuffix('/train')}/validation" if name.endswith("/train") else "embedded/validation" for name in programs]
-    return list(dict.fromkeys(siblings))
+    """The validation splits of the corpora that are trained on; beside other programs, that of the corpus that ships."""
+    from mlcb_gym.corpus.corpora import BUILT
+    from mlcb_gym.corpus.kernels import LOOPS
+
+    corpora = [name.split("/")[0] for name in programs]
+    return list(dict.fromkeys(f"{corpus if corpus in (*BUILT, LOOPS) else 'embedded'}/validation" for corpus in corpora))
 
 
 def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
@@ -305,7 +312,7 @@ def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
     given = assigned(assignments or [])
     made = [vars(cls)["__init__"] for cls in env_class(task).__mro__ if "__init__" in vars(cls)]
     declared = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    known = declared - {"metrics", "parameters", "rewards"}  # which a task's class says itself
+    known = declared - {"metrics", "parameters", "per_function", "rewards"}  # which a task's class says itself
     if unknown := sorted(set(given) - known):
         raise typer.BadParameter(f"--env {unknown[0]}: {task} has no such argument, expected one of {', '.join(sorted(known))}")
     return given

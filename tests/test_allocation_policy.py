@@ -133,7 +133,7 @@ def test_guard_of_an_allocation_is_one_line_and_no_output(policies: Mapping[str,
     done = subprocess.run(command, capture_output=True, text=True)
     message, *_ = done.stderr.splitlines()
     assert (done.returncode, (tmp_path / "out.o").exists()) == (1, False)
-    assert message == f"error: mlcb: -mlcb-guard: none for {task}, expected policies for passes alone, or no guard"
+    assert message == f"error: mlcb: -mlcb-guard: none for {task}, expected policies for posetrl or inliner alone, or no guard"
 
 
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])

@@ -62,4 +62,4 @@ def test_list_begins_with_tasks_and_their_environments() -> None:
 
 
 def test_training_split_is_validated_by_its_sibling() -> None:
-    assert validation_of(["debian/train", "embedded/train", "own.c"]) == ["debian/validation", "embedded/validation"]
+    assert validation_of(["debian/train", "loops/train/stride", "data/train"]) == ["debian/validation", "loops/validation", "embedded/validation"]

@@ -25,15 +25,18 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.errors import NoDecisions, ProgramError, TaskError, TrainingError
+from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
+from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.run import recipe
+from mlcb_gym.training.searches import search_in
 from mlcb_gym.training.train import Budget, train
 
 KERNEL = "loops/train/mixed_division"
@@ -134,6 +137,7 @@ def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, 
         ({"reward": "speed"}, "reward='speed': expected one of cost, throughput, text, none"),
         ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
         ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
+        ({"barred": (0, 1)}, "barred=.0, 1.: expected the distributor's 0 or its 1, and not both"),
         ({"dense": True}, "dense=True: cost is known at the end alone"),
         ({"dimension": 7}, "loop_distribution/.*dimension"),
         ({"programs": "loops/train/none"}, "loops/train/none: no such program, expected loops, loops/SPLIT"),
@@ -225,3 +229,21 @@ def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
     with pytest.raises(TrainingError, match="LoopDistribution-v0: asks several agents, which ppo does not learn, expected algorithm es"):
         train(environment, recipe=recipe("ppo"), validation=resolve(KERNEL), output=tmp_path, budget=Budget(iterations=1))
+
+
+def test_guard_of_loops_is_one_line_and_no_output(policy: tuple[Team, Path], tmp_path: Path) -> None:
+    _, folder = policy
+    (tmp_path / "kernel.c").write_text(source(named(KERNEL)))
+    write_clang_config(tmp_path / "mlcb.cfg", [folder], guard=True)
+    command = [toolchain.tool("clang"), f"--config={tmp_path}/mlcb.cfg", "-O3", "-w", "-c", tmp_path / "kernel.c", "-o", tmp_path / "out.o"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "-mlcb-guard: none for loop_distribution, expected policies for posetrl or inliner alone, or no guard" in done.stderr
+    assert not (tmp_path / "out.o").exists()
+
+
+def test_several_agents_are_neither_cloned_nor_searched(worker: WorkerSession) -> None:
+    with pytest.raises(TaskError, match="LoopDistribution-v0: asks several agents, which are not cloned"):
+        clone_heuristic(Environment("LoopDistribution-v0", {"programs": KERNEL}), recipe("mlgo"))
+    with pytest.raises(TaskError, match="loop_distribution: asks several agents, which no search tries"):
+        search_in(LoopDistributionEnv(programs=KERNEL, session=worker))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Features, a multilayer perceptron, and a linear head: the network that every algorithm trains and that is exported."""
+"""The networks that are trained and exported: which one a task has, and the one for most of them, features and a multilayer perceptron."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -10,23 +10,32 @@ from torch import Tensor, nn
 
 from mlcb_gym.agents.features import Features, heuristic_of
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
+from mlcb_gym.errors import TaskError
 
 SPREAD = math.log(2)
 """The logarithm of the most that a value is raised or lowered by."""
 
 
 class ValueNetwork(nn.Module):
-    """Observation to a value in the compiler's units, ``[batch, 1]``. A head of zeros gives the heuristic's; where that is not told, 1."""
+    """Observation to a value in the compiler's units, ``[batch, 1]``. A head of zeros gives the heuristic's.
+
+    Raises:
+        TaskError: the heuristic's is not told.
+    """
 
     def __init__(self, observation_space: spaces.Dict, config: NetworkConfig) -> None:
         super().__init__()
         self.features = Features(observation_space, actions=1)
         self.head = Mlp(self.features.width, 1, config)
-        self.default = heuristic_of(observation_space)
+        default = heuristic_of(observation_space)
+        if default is None:
+            raise TaskError("a value is learnt as a multiple of the compiler's own, which is not told: expected told=1")
+        self.default = default
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         factor = (SPREAD * torch.tanh(self.head(self.features(observation)))).exp()
-        return factor if self.default is None else factor * observation[self.default].float()
+        value: Tensor = factor * observation[self.default].float()
+        return value
 
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
         """Fixes what its inputs are standardised with to the statistics of a batch of observations."""

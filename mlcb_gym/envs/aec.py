@@ -4,7 +4,11 @@
 from typing import Any
 
 from gymnasium import spaces
-from pettingzoo import AECEnv
+
+try:
+    from pettingzoo import AECEnv
+except ImportError as error:
+    raise ImportError("mlcb_gym.envs.aec needs PettingZoo: pip install 'mlcb_gym[pettingzoo]'") from error
 
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.envs.turns import Turns

@@ -74,6 +74,11 @@ class FunctionEpisodes(AdvisorEnv):
         self._check_running()
         return super().fork()
 
+    def close(self) -> None:
+        """Ends the episode and, unless the compiler was given, the compiler."""
+        self._forget()
+        super().close()
+
     def _check_running(self) -> None:
         if self._next is not None:
             raise gymnasium.error.ResetNeeded("step or fork called after the end of the episode")

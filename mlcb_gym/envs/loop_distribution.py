@@ -11,6 +11,7 @@ from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.relative import RelativeEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.spec import AGENT
 
 METRICS: dict[str, tuple[str, ...]] = {
     "cost": ("cost", "text"),
@@ -19,6 +20,9 @@ METRICS: dict[str, tuple[str, ...]] = {
     "none": (),
 }
 """What is measured for each reward; the reward is about the first."""
+
+BARRABLE: tuple[set[int], ...] = (set(), {0}, {1})
+"""What of the distributor's answers may never be given."""
 
 
 class LoopDistributionEnv(RelativeEnv):
@@ -104,6 +108,8 @@ class LoopDistributionEnv(RelativeEnv):
         dense: bool = False,
         **kwargs: Any,
     ) -> None:
+        if set(kwargs.get("barred", ())) not in BARRABLE:
+            raise TaskError(f"barred={kwargs['barred']}: expected the distributor's 0 or its 1, and not both")
         if dense:
             raise TaskError(f"dense=True: {reward} is known at the end alone")
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
@@ -112,8 +118,8 @@ class LoopDistributionEnv(RelativeEnv):
 
     def default_action(self, observation: Observation) -> Action:
         """Places nodes as they come, and splits nothing."""
-        assert self.action_mask is not None
-        return int(np.flatnonzero(self.action_mask)[0])
+        name = self.task_spec.agents[int(observation[AGENT])].name
+        return int(np.flatnonzero(observation[name]["action_mask"])[0])
 
 
 LoopDistributionVectorEnv = partial(CompilerVectorEnv, LoopDistributionEnv)

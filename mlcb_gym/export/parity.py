@@ -57,6 +57,8 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
     arguments = {"reward": "none", **policy.env_arguments}
     with closing(env_class(policy.task)(programs=programs, **arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)
+    if not observations:
+        raise PolicyError(f"{programs}: nothing is decided there, so nothing can be compared")
     parity = compare(network, policy, observations)
     expected = [policy.advice(observation) for observation in observations]
     for uri in (f"onnx:{folder}", *([f"aot:{compiled}"] if compiled else [])):

@@ -33,8 +33,10 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
     with closing(environment.of_programs.make(recipe.num_envs, reward="none")) as vector:
         envs = vector.unwrapped.envs
         heuristic = envs[0].default_action
+        if len(envs[0].task_spec.agents) > 1:
+            raise TaskError(f"{environment.id}: asks several agents, which are not cloned: their networks begin as the compiler's own heuristic")
         if not envs[0].num_actions:
-            raise TaskError(f"{environment.id}: asks for a value, which is not cloned: every policy for it begins as the compiler's own heuristic")
+            raise TaskError(f"{environment.id}: asks for a value, which is not cloned: its network begins as the compiler's own heuristic")
         order = np.random.default_rng(recipe.seed).permutation(len(envs[0].programs))[:episodes]
         seen = play_in_order(envs, (observed(envs[0].programs[i], heuristic) for i in order))
         observation_space, action_space = envs[0].observation_space, envs[0].action_space

@@ -56,7 +56,8 @@ class EsAlgorithm(Algorithm):
         weights = parameters_to_vector(network.parameters()).detach()
         changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
-        logs = np.log(_play(candidates, env, recipe.programs, seed)).clip(-recipe.shaping.limit, recipe.shaping.limit)
+        worst = np.exp(recipe.shaping.limit)
+        logs = np.log(_play(candidates, env, recipe.programs, seed).clip(1 / worst, worst))
         forth, back = torch.from_numpy(logs.mean(axis=0)).float().view(-1, 2).unbind(dim=1)
         estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)

@@ -90,7 +90,7 @@ class Evaluation:
         self.size[self.baseline] = self.text[self.baseline] = [1.0] * len(self.programs)
 
     def add_guarded(self, method: str, guarded: str) -> None:
-        """``method`` where it is smaller than -Oz, else -Oz."""
+        """``method`` where it is smaller than the baseline, else that."""
         smaller = [ratio < 1 for ratio in self.size[method]]
         self.size[guarded] = [r if keep else 1.0 for r, keep in zip(self.size[method], smaller, strict=True)]
         self.text[guarded] = [r if keep else 1.0 for r, keep in zip(self.text[method], smaller, strict=True)]

@@ -25,8 +25,10 @@ def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 
         decisions: how many of a program's on average, unless all are improved.
 
     Raises:
-        TaskError: a value is asked for, of which not every one can be tried.
+        TaskError: a value is asked for, of which not every one can be tried, or several agents are.
     """
+    if len(env.task_spec.agents) > 1:
+        raise TaskError(f"{env.task}: asks several agents, which no search tries, expected a task of one agent")
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:

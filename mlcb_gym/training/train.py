@@ -133,6 +133,8 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
     """The part of the RLModule's state that standardises its inputs, from random episodes."""
     envs = training_env(algorithm).unwrapped.envs
+    if not any("features." in name for name in algorithm.env_runner.module.state_dict()):
+        return {}
     network_of(algorithm).standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
     return {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
 

@@ -9,6 +9,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -31,6 +32,7 @@ private:
   std::optional<uint64_t> lastIteration();
   MemoryLocation whereabouts(const Instruction &I) const;
   std::optional<Access::Affine> affine(Value *Pointer);
+  bool isComputable(const SCEV *S) const;
 
   const LoopBody &Body;
   const Loop &L;
@@ -59,7 +61,7 @@ std::optional<Access> Reader::read(unsigned Index) {
     return A;
   A.Size = Size.getFixedValue();
   A.At = affine(Pointer);
-  A.Bounded = A.At && !isa<SCEVCouldNotCompute>(SE.getBackedgeTakenCount(&L));
+  A.Bounded = A.At && isComputable(A.At->Start) && isComputable(SE.getBackedgeTakenCount(&L));
   return A;
 }
 
@@ -82,6 +84,11 @@ std::optional<Access::Affine> Reader::affine(Value *Pointer) {
   if (!Step || Step->getAPInt().getSignificantBits() > MaxStepBits)
     return std::nullopt;
   return Access::Affine{Moving->getStart(), Step->getAPInt().getSExtValue()};
+}
+
+/// Whether code before the loop may compute it: a division may be reached only under a condition inside.
+bool Reader::isComputable(const SCEV *S) const {
+  return !isa<SCEVCouldNotCompute>(S) && SCEVExpander(SE, "").isSafeToExpandAt(S, L.getLoopPreheader()->getTerminator());
 }
 
 std::optional<Conflict> Reader::compare(const Access &A, const Access &B) {

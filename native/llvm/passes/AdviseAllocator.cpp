@@ -30,21 +30,12 @@ private:
   AllocationQuestions Questions;
 };
 
-/// The guard compares what passes make of a module, and is over when its code is generated.
-Expected<void> wantsNoGuard(const TaskRegistration &Task) {
-  if (isGuarded())
-    return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected policies for passes alone, or no guard");
-  return {};
-}
-
 Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
+  Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
   if (!Policy)
     return Unexpected(Policy.error());
   if (!*Policy)
     return nullptr;
-  if (auto Unguarded = wantsNoGuard(Task); !Unguarded)
-    return Unexpected(Unguarded.error());
   return std::make_shared<HostAllocation>(M, std::move(*Policy));
 }
 

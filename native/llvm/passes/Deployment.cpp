@@ -87,6 +87,14 @@ Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Tas
   return Runner;
 }
 
+Expected<std::unique_ptr<ModelRunner>> unguardedInHost(const TaskRegistration &Task) {
+  Expected<std::unique_ptr<ModelRunner>> Runner = deciderInHost(Task);
+  if (Runner && *Runner && Guarded)
+    return fail(ErrorKind::InvalidArgument,
+                "-mlcb-guard: none for " + Task.name().str() + ", expected policies for posetrl or inliner alone, or no guard");
+  return Runner;
+}
+
 Error noRunnerFor(const TaskRegistration &Task) {
   std::string Others;
   for (const auto &[Uri, Runner] : Unclaimed)

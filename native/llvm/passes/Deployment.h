@@ -28,6 +28,9 @@ Expected<std::unique_ptr<ModelRunner>> deciderFor(const TaskRegistration &Task);
 /// Likewise, inside a compiler that is not measured: an error where a learner wants a metric.
 Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task);
 
+/// Likewise, of a task that the guard cannot compare: an error where it is asked for.
+Expected<std::unique_ptr<ModelRunner>> unguardedInHost(const TaskRegistration &Task);
+
 /// The questions that a host's decisions are asked by, which keep it alive; null where there is none, the end of the compilation where
 /// it could not be opened.
 template <class Host>

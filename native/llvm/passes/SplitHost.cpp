@@ -37,7 +37,7 @@ private:
 };
 
 Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
+  Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
   if (!Policy)
     return Unexpected(Policy.error());
   if (!*Policy)
