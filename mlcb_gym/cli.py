@@ -116,9 +116,7 @@ def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
     algo: Annotated[Algorithm | None, typer.Option(help="whose recipe; by default the one that suits the task")] = None,
-    programs: Annotated[
-        list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")
-    ] = None,
+    programs: Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")] = None,
     validation: Annotated[
         list[str] | None, typer.Option(help="what the best checkpoint is chosen by: of a corpus's train split its validation split; repeatable")
     ] = None,
