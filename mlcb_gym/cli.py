@@ -296,11 +296,11 @@ def serve(
 
 def validation_of(programs: list[str]) -> list[str]:
     """The validation splits of the corpora that are trained on; beside other programs, that of the corpus that ships."""
-    from mlcb_gym.corpus.corpora import BUILT
-    from mlcb_gym.corpus.kernels import LOOPS
+    from mlcb_gym.corpus.corpora import is_corpus
+    from mlcb_gym.corpus.kernels import is_loops
 
-    corpora = [name.split("/")[0] for name in programs]
-    return list(dict.fromkeys(f"{corpus if corpus in (*BUILT, LOOPS) else 'embedded'}/validation" for corpus in corpora))
+    corpora = [name.split("/")[0] if is_corpus(name) or is_loops(name) else "embedded" for name in programs]
+    return list(dict.fromkeys(f"{corpus}/validation" for corpus in corpora))
 
 
 def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:

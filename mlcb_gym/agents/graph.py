@@ -60,9 +60,6 @@ class GraphNetwork(nn.Module):
         whole: Tensor = self.head(torch.cat([mean, *pointed], dim=1))
         return whole
 
-    def standardise(self, observation: Mapping[str, Tensor]) -> None:
-        """Nothing is."""
-
     def _features(self, observation: Mapping[str, Tensor]) -> Tensor:
         """What is known of each node, and of the loop, ``[batch, nodes, features]``."""
         part, statements = observation["part"].float(), observation["statements"].float()

@@ -38,10 +38,6 @@ class LogitsNetwork(nn.Module):
         logits: Tensor = self.head(self.features(observation))
         return logits
 
-    def standardise(self, observation: Mapping[str, Tensor]) -> None:
-        """Fixes what its inputs are standardised with to the statistics of a batch of observations."""
-        self.features.standardise(observation)
-
 
 AgentNetwork = LogitsNetwork | GraphNetwork | ValueNetwork
 PolicyNetwork = AgentNetwork | Team

@@ -36,7 +36,3 @@ class ValueNetwork(nn.Module):
         factor = (SPREAD * torch.tanh(self.head(self.features(observation)))).exp()
         value: Tensor = factor * observation[self.default].float()
         return value
-
-    def standardise(self, observation: Mapping[str, Tensor]) -> None:
-        """Fixes what its inputs are standardised with to the statistics of a batch of observations."""
-        self.features.standardise(observation)

@@ -26,8 +26,7 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         self.metadata = {"name": env.task, "render_modes": ["ansi"], "is_parallelizable": False}
         self.render_mode = env.render_mode
         self.possible_agents = list(self._turns.agents)
-        self.observation_spaces = {name: agent.observation_space for name, agent in self._turns.agents.items()}
-        self.action_spaces = {name: agent.action_space for name, agent in self._turns.agents.items()}
+        self.observation_spaces, self.action_spaces = self._turns.observation_spaces, self._turns.action_spaces
         self.agents: list[str] = []
 
     def observation_space(self, agent: str) -> spaces.Dict:

@@ -391,7 +391,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             self._episode = None
 
     def _info(self) -> Info:
-        mask = {} if self.action_mask is None else {"action_mask": self.action_mask}
+        allowed = self.action_mask
+        mask = {} if allowed is None else {"action_mask": allowed}
         ratio = {} if self.ratio is None else {"ratio": self.ratio}
         return {"program": self.program.name, **mask, **self._metrics, **ratio}
 

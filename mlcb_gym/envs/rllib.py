@@ -19,8 +19,7 @@ class RllibMultiAgentEnv(MultiAgentEnv):
         super().__init__()
         self._turns = Turns(env)
         self.agents = self.possible_agents = list(self._turns.agents)
-        self.observation_spaces = {name: agent.observation_space for name, agent in self._turns.agents.items()}
-        self.action_spaces = {name: agent.action_space for name, agent in self._turns.agents.items()}
+        self.observation_spaces, self.action_spaces = self._turns.observation_spaces, self._turns.action_spaces
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """See ``CompilerEnv.reset``."""

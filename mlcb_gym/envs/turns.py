@@ -18,6 +18,8 @@ class Turns:
     def __init__(self, env: CompilerEnv) -> None:
         self.env = env
         self.agents = {agent.name: agent for agent in env.task_spec.agents}
+        self.observation_spaces = {name: agent.observation_space for name, agent in self.agents.items()}
+        self.action_spaces = {name: agent.action_space for name, agent in self.agents.items()}
         self.seen: dict[str, Observation] = {}
         self.acted: set[str] = set()
 

@@ -19,7 +19,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import read_manifest
-from mlcb_gym.training.policy import advice, answer, asked, greedy
+from mlcb_gym.training.policy import advice, advised, answer, asked, greedy
 from mlcb_gym.training.rollouts import observed, play_in_order
 
 VALUE_TOLERANCE = 1e-5
@@ -113,11 +113,11 @@ class OnnxPolicy:
 
     def advice(self, observation: Observation) -> int | float:
         """What it tells the compiler: the best allowed choice, or its value."""
-        return self.choose(observation) if MASK in asked(observation)[1] else float(self.logits(observation)[0])
+        return advised(self.logits(observation), observation)
 
     def choose(self, observation: Observation) -> int:
         """The best allowed action."""
-        return int(np.where(asked(observation)[1][MASK] > 0, self.logits(observation), -np.inf).argmax())
+        return int(self.advice(observation))
 
 
 def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:

@@ -39,10 +39,15 @@ def answer(network: PolicyNetwork, observation: Observation) -> np.ndarray:
     return result
 
 
+def advised(said: np.ndarray, observation: Observation) -> int | float:
+    """What logits, or a value, tell the compiler: the best allowed choice, or the value."""
+    _, seen = asked(observation)
+    return int(np.where(seen[MASK] > 0, said, -np.inf).argmax()) if MASK in seen else float(said[0])
+
+
 def advice(network: PolicyNetwork, observation: Observation) -> int | float:
     """What a network tells the compiler: the best allowed choice, or its value."""
-    said, (_, seen) = answer(network, observation), asked(observation)
-    return int(np.where(seen[MASK] > 0, said, -np.inf).argmax()) if MASK in seen else float(said[0])
+    return advised(answer(network, observation), observation)
 
 
 def greedy(network: PolicyNetwork, env: CompilerEnv) -> Choose:

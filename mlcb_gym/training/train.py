@@ -18,6 +18,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
+from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.spec import AGENT
@@ -131,11 +132,12 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
 
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
-    """The part of the RLModule's state that standardises its inputs, from random episodes."""
-    envs = training_env(algorithm).unwrapped.envs
-    if not any("features." in name for name in algorithm.env_runner.module.state_dict()):
+    """The part of the RLModule's state that standardises its inputs, from random episodes; nothing where nothing is standardised."""
+    features = getattr(network_of(algorithm), "features", None)
+    if not isinstance(features, Features):
         return {}
-    network_of(algorithm).standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
+    envs = training_env(algorithm).unwrapped.envs
+    features.standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
     return {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
 
 

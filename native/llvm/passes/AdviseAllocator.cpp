@@ -2,7 +2,7 @@
 #include "llvm/passes/AdviseAllocator.h"
 
 #include "llvm/passes/AllocationQuestions.h"
-#include "llvm/passes/Deployment.h"
+#include "llvm/passes/Hosted.h"
 
 using namespace llvm;
 
@@ -10,25 +10,7 @@ namespace mlcb {
 
 namespace {
 
-/// A policy at work in the host's allocator, from the beginning of code generation to its end.
-class HostAllocation {
-public:
-  HostAllocation(Module &M, std::unique_ptr<ModelRunner> Policy) : M(M), Policy(std::move(Policy)), Questions(*this->Policy, {}) {}
-
-  ~HostAllocation() {
-    Expected<void> Done = Questions.failure() ? Unexpected(*Questions.failure())
-                                              : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
-    if (!Done && !isRefused(M))
-      refuse(M, Done.error());
-  }
-
-  AllocationQuestions &questions() { return Questions; }
-
-private:
-  Module &M;
-  std::unique_ptr<ModelRunner> Policy;
-  AllocationQuestions Questions;
-};
+using HostAllocation = Hosted<AllocationQuestions>;
 
 Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
@@ -36,7 +18,7 @@ Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task,
     return Unexpected(Policy.error());
   if (!*Policy)
     return nullptr;
-  return std::make_shared<HostAllocation>(M, std::move(*Policy));
+  return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return AllocationQuestions(Asked, {}); });
 }
 
 } // namespace

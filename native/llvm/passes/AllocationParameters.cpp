@@ -14,9 +14,9 @@ Expected<AllocationParameters> AllocationParameters::read(const BoundSpec &Spec)
   const auto Told = Root->getInteger("told");
   if (!Told || *Told < 0 || *Told > 1)
     return invalidParameter(Spec, "told: expected 0 or 1");
-  const auto KeepsOptSize = Root->getBoolean("optsize");
+  Expected<bool> KeepsOptSize = readKeepsOptSize(Spec, *Root);
   if (!KeepsOptSize)
-    return invalidParameter(Spec, "optsize: expected true or false");
+    return Unexpected(KeepsOptSize.error());
   return readPipeline(Spec, *Root).map([&](std::string Pipeline) { return AllocationParameters{std::move(Pipeline), *KeepsOptSize}; });
 }
 

@@ -14,43 +14,36 @@ using namespace llvm;
 namespace mlcb {
 
 Baseline BaselineMeter::after(StringRef Pipeline, const Module &M) {
-  measure::Key Known = key("sizes", Pipeline);
-  if (Cache)
-    if (auto Found = Cache->find<Baseline>(Known))
-      return *Found;
-  Activity Now("the measurement of the baselines");
-  std::unique_ptr<Module> Done = clone(Pipeline, M);
-  measure::Size Size = Target.size(*Done);
-  Baseline Result{Size.Allocated, Size.Text, Done->getInstructionCount()};
-  if (Cache)
-    Cache->insert(Known, Result);
-  return Result;
+  return *cached<Baseline>("sizes", Pipeline, M, [this](Module &Done) -> Expected<Baseline> {
+    measure::Size Size = Target.size(Done);
+    return Baseline{Size.Allocated, Size.Text, Done.getInstructionCount()};
+  });
 }
 
 Expected<double> BaselineMeter::throughputAfter(StringRef Pipeline, const Module &M) {
-  measure::Key Known = key("throughput", Pipeline);
-  if (Cache)
-    if (auto Found = Cache->find<double>(Known))
-      return *Found;
-  Activity Now("the measurement of the baselines");
-  llvm::Expected<double> Cycles = Target.throughput(*clone(Pipeline, M));
-  if (!Cycles)
-    return fail(ErrorKind::InvalidArgument, toString(Cycles.takeError()));
-  if (Cache)
-    Cache->insert(Known, *Cycles);
-  return *Cycles;
+  return cached<double>("throughput", Pipeline, M, [this](Module &Done) -> Expected<double> {
+    llvm::Expected<double> Cycles = Target.throughput(Done);
+    return Cycles ? Expected<double>(*Cycles) : fail(ErrorKind::InvalidArgument, toString(Cycles.takeError()));
+  });
 }
 
 double BaselineMeter::loopCostAfter(StringRef Pipeline, const Module &M) {
-  measure::Key Known = key("loop cost", Pipeline);
+  return *cached<double>("loop cost", Pipeline, M, [this](Module &Done) -> Expected<double> {
+    return measure::loopCost(Done, Target.targetMachine());
+  });
+}
+
+template <class T>
+Expected<T> BaselineMeter::cached(StringRef What, StringRef Pipeline, const Module &M, function_ref<Expected<T>(Module &)> Make) {
+  const measure::Key Known = key(What, Pipeline);
   if (Cache)
-    if (auto Found = Cache->find<double>(Known))
+    if (auto Found = Cache->find<T>(Known))
       return *Found;
   Activity Now("the measurement of the baselines");
-  const double Cost = measure::loopCost(*clone(Pipeline, M), Target.targetMachine());
-  if (Cache)
-    Cache->insert(Known, Cost);
-  return Cost;
+  Expected<T> Result = Make(*clone(Pipeline, M));
+  if (Cache && Result)
+    Cache->insert(Known, *Result);
+  return Result;
 }
 
 measure::Key BaselineMeter::key(StringRef What, StringRef Pipeline) const {

@@ -7,6 +7,8 @@
 #include "llvm/passes/PassRunner.h"
 #include "runner/ModelRunner.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <memory>
 #include <string>
 
@@ -28,6 +30,10 @@ public:
   double loopCostAfter(llvm::StringRef Pipeline, const llvm::Module &M);
 
 private:
+  /// What is known of a module after a pipeline, or else is made of it now.
+  template <class T>
+  Expected<T> cached(llvm::StringRef What, llvm::StringRef Pipeline, const llvm::Module &M,
+                     llvm::function_ref<Expected<T>(llvm::Module &)> Make);
   measure::Key key(llvm::StringRef What, llvm::StringRef Pipeline) const;
   std::unique_ptr<llvm::Module> clone(llvm::StringRef Pipeline, const llvm::Module &M);
 

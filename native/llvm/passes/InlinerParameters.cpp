@@ -19,11 +19,9 @@ Expected<std::optional<EmbeddingChoice>> readEmbedding(const BoundSpec &Spec, co
   }
   if (Word != "symbolic" && Word != "flow-aware")
     return invalidParameter(Spec, "embedding: '" + Word + "', expected 'none', 'symbolic' or 'flow-aware'");
-  Expected<const Vocabulary *> Seeds = Vocabulary::shared();
+  Expected<const Vocabulary *> Seeds = readVocabulary(Spec, Root);
   if (!Seeds)
     return Unexpected(Seeds.error());
-  if (auto Same = (*Seeds)->expect(Dimension, Root.getString("vocabulary").value_or("")); !Same)
-    return fail(ErrorKind::SpecMismatch, "inliner/" + Same.error().Message);
   return EmbeddingChoice{Word == "symbolic" ? EmbeddingKind::Symbolic : EmbeddingKind::FlowAware, **Seeds};
 }
 

@@ -33,4 +33,19 @@ Expected<std::string> readPipeline(const BoundSpec &Spec, const json::Object &Pa
   return std::move(Parsed->Stages.front().Pipeline);
 }
 
+Expected<bool> readKeepsOptSize(const BoundSpec &Spec, const json::Object &Parameters) {
+  const std::optional<bool> Keeps = Parameters.getBoolean("optsize");
+  return Keeps ? Expected<bool>(*Keeps) : invalidParameter(Spec, "optsize: expected true or false");
+}
+
+Expected<const Vocabulary *> readVocabulary(const BoundSpec &Spec, const json::Object &Parameters) {
+  Expected<const Vocabulary *> Seeds = Vocabulary::shared();
+  if (!Seeds)
+    return Seeds;
+  const int64_t Dimension = Parameters.getInteger("dimension").value_or(0);
+  if (auto Same = (*Seeds)->expect(Dimension, Parameters.getString("vocabulary").value_or("")); !Same)
+    return fail(ErrorKind::SpecMismatch, std::string(Spec.Task.Name) + "/" + Same.error().Message);
+  return Seeds;
+}
+
 } // namespace mlcb

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/SplitHost.h"
 
-#include "llvm/passes/Deployment.h"
+#include "llvm/passes/Hosted.h"
 #include "llvm/passes/LoopDistributionParameters.h"
 #include "llvm/passes/LoopDistributionPass.h"
 
@@ -14,27 +14,7 @@ namespace mlcb {
 
 namespace {
 
-/// A policy at work in the host's pipeline, from its first loop to its end.
-class HostLoops {
-public:
-  HostLoops(Module &M, const Vocabulary *Seeds, std::unique_ptr<ModelRunner> Policy)
-      : M(M), Policy(std::move(Policy)), Questions(Seeds, *this->Policy) {}
-
-  ~HostLoops() {
-    Expected<void> Done = Questions.failure()
-                              ? Unexpected(*Questions.failure())
-                              : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
-    if (!Done && !isRefused(M))
-      refuse(M, Done.error());
-  }
-
-  LoopQuestions &questions() { return Questions; }
-
-private:
-  Module &M;
-  std::unique_ptr<ModelRunner> Policy;
-  LoopQuestions Questions;
-};
+using HostLoops = Hosted<LoopQuestions>;
 
 Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
@@ -45,7 +25,8 @@ Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Modu
   Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read((*Policy)->spec());
   if (!Parameters)
     return Unexpected(Parameters.error());
-  return std::make_shared<HostLoops>(M, Parameters->Seeds, std::move(*Policy));
+  auto Make = [&](ModelRunner &Asked) { return LoopQuestions(Parameters->Seeds, Asked); };
+  return std::make_shared<HostLoops>(M, std::move(*Policy), Make);
 }
 
 /// Whoever is asked about the module at work.
