@@ -4,7 +4,7 @@
 import socket
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import gymnasium
@@ -26,6 +26,8 @@ class ScriptedCompiler:
     Args:
         horizon: decisions after which an episode ends, where the task has no ``max_steps``.
     """
+
+    takes_models: ClassVar[bool] = True
 
     def __init__(self, *, horizon: int = 5) -> None:
         self._horizon = horizon

@@ -222,6 +222,27 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         if self._refused is None:
             self._episode.advise(self.advice(action))
 
+    def leave_to(self, models: Sequence[bytes]) -> Step:
+        """Lets models in the compiler take this decision and all that would follow, and waits for the end of the episode: nothing is sent to and
+        fro for each of them. The rewards of their steps come as one.
+
+        Args:
+            models: the contents of an ONNX file for each agent, as a policy folder holds them.
+
+        Raises:
+            TaskError: the compiler takes no models, as a stock one; or the episode is of a function.
+        """
+        self.send_models(models)
+        return self.receive()
+
+    def send_models(self, models: Sequence[bytes]) -> None:
+        """The first half of ``leave_to``: tells the compiler and returns at once; the second is ``receive``."""
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("leave_to called before reset, or after the end of the episode")
+        self._refused = None
+        self._episode.leave_to(models)
+        self._request = replace(self._request, models=True)  # what was left to models once will be again
+
     def receive(self) -> Step:
         """The second half of ``step``: waits for the compiler's next question, or for the end of the episode."""
         self._steps += 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes of a function each: what the compiler asks about a module, cut where it goes on to the next function."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from mlcb_gym import _native
 from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Info, Metrics, Observation, Step
 from mlcb_gym.envs.relative import default_of
+from mlcb_gym.errors import TaskError
 
 COST = "cost"
 TOLD = ("function", "function_default", "functions_saved")
@@ -64,6 +65,12 @@ class FunctionEpisodes(AdvisorEnv):
         """The first half of ``step``: gives the compiler its advice and returns at once."""
         self._check_running()
         super().send(action)
+
+    def send_models(self, models: Sequence[bytes]) -> None:
+        """The first half of ``leave_to``."""
+        if self._per_function:
+            raise TaskError('episode="function": only whole programs can be left to models, expected episode="program"')
+        super().send_models(models)
 
     def ready(self) -> bool:
         """Whether the second half of a step or a reset returns at once."""

@@ -5,11 +5,11 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from mlcb_gym import _native
-from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
@@ -99,6 +99,24 @@ class Episode:
         try:
             with translated():
                 self._host.advise(advice)
+        except (CompilerError, SessionLost) as error:
+            self._fault = error
+        self._begin_turn()
+
+    def leave_to(self, models: Sequence[bytes]) -> None:
+        """Leaves the last observation, and all that would follow it, to models in the compiler; what comes next is the end.
+
+        Args:
+            models: the contents of an ONNX file for each agent.
+
+        Raises:
+            TaskError: the compiler takes none, as a stock one.
+        """
+        if not isinstance(self._host, _native.Host):
+            raise TaskError(f"{self._spec.task}: a stock compiler takes no models, expected a worker")
+        try:
+            with translated():
+                self._host.leave_to(models)
         except (CompilerError, SessionLost) as error:
             self._fault = error
         self._begin_turn()

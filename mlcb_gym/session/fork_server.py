@@ -6,7 +6,7 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 from mlcb_gym import _native
 from mlcb_gym.errors import SessionLost, TaskError
@@ -25,6 +25,8 @@ class ForkServerSession(ABC):
         name: of the worker, for what is said of its loss.
         local: whether its children are processes of this machine.
     """
+
+    takes_models: ClassVar[bool] = True
 
     def __init__(self, *, serializer: str, name: str, local: bool) -> None:
         self._serializer, self._name, self._local = serializer, name, local

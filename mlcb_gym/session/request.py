@@ -42,6 +42,7 @@ class EpisodeRequest:
 
     Args:
         measure: metrics come "always" with the observations, or at the "end" alone.
+        models: it is likely to be left to models: a worker has ONNX Runtime loaded before it starts the episode.
     """
 
     program: Path
@@ -49,5 +50,6 @@ class EpisodeRequest:
     measure: str = "always"
     barred: Sequence[int] = ()
     verify: bool = False
+    models: bool = False
     target: Target = Target()
     limits: Limits = Limits()

@@ -4,15 +4,16 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.measure import ModuleMeasure
 from mlcb_gym.session.process import ToolProcess
-from mlcb_gym.session.request import EpisodeRequest
+from mlcb_gym.session.request import EpisodeRequest, Target
 from mlcb_gym.spec import TaskSpec, bind
 
 Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
@@ -40,6 +41,8 @@ class StockSession:
             ``ModuleMeasure``), which ``opt`` writes. A metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
         keep: where the output of an episode goes when it ends well; the last episode's is there.
     """
+
+    takes_models: ClassVar[bool] = False
 
     def __init__(
         self, tool: str, arguments: Sequence[str], *, advisor: Sequence[str], measure: Measure | None = None, keep: Path | None = None
@@ -70,7 +73,7 @@ class StockSession:
             TaskError: the request asks for what a stock compiler does not know.
             SessionLost: the compiler cannot be started.
         """
-        if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits):
+        if replace(request, barred=(), target=Target(), verify=False) != request:
             raise TaskError("a stock compiler takes no barred actions and no target, and verifies nothing: use the worker")
         if request.metrics and request.measure != "end":
             raise TaskError(f"a stock compiler cannot be measured before its end: {', '.join(request.metrics)}: use the worker")

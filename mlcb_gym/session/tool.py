@@ -5,14 +5,15 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.process import STOP_SECONDS, ToolProcess
-from mlcb_gym.session.request import EpisodeRequest
+from mlcb_gym.session.request import EpisodeRequest, Target
 from mlcb_gym.spec import TaskSpec, bind
 
 START_SECONDS = 60.0
@@ -31,6 +32,8 @@ class ToolSession:
         serializer: how tensors are written: bitstream, json or protobuf.
     """
 
+    takes_models: ClassVar[bool] = True
+
     def __init__(self, *, keep: Path | None = None, channel: str = "pipe", serializer: str = "bitstream") -> None:
         self._keep, self._channel, self._serializer = keep, channel, serializer
 
@@ -44,7 +47,7 @@ class ToolSession:
         Raises:
             TaskError: the request asks for what a stock tool does not know.
         """
-        if request != EpisodeRequest(request.program, request.metrics, request.measure, limits=request.limits, verify=request.verify):
+        if replace(request, barred=(), target=Target()) != request:
             raise TaskError("a stock opt takes neither barred actions nor a target: use the worker")
         return ToolEpisode(spec, request, self._keep, self._channel, self._serializer)
 

@@ -5,9 +5,10 @@ For tasks where one outcome follows hundreds of decisions and hardly any of them
 sampled, no value is predicted, and a value may be answered as well as a choice. RLlib's learner makes the step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,11 +24,12 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.environment import Environment, TrainingEnv
-from mlcb_gym.training.policy import greedy
+from mlcb_gym.training.policy import InCompiler
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.rollouts import episode
+from mlcb_gym.training.rollouts import Decide, episode
 
 
 class EsLearner(TorchLearner):
@@ -49,6 +51,11 @@ class EsAlgorithm(Algorithm):
         learner.apply_gradients({learner.get_param_ref(p): g for p, g in zip(module.network.parameters(), gradient, strict=True)})
         self.env_runner_group.sync_weights(from_worker_or_learner_group=self.learner_group)
 
+    @cached_property
+    def _player(self) -> Callable[[PolicyNetwork], Decide]:
+        runner = self.env_runner
+        return self.config.recipe.player(runner.module.network, runner.env.env.unwrapped.envs[0])
+
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
         """That of the mean log ratio, smoothed over changes of the weights by ``sigma``; all of them play the same programs."""
         recipe = self.config.recipe
@@ -57,7 +64,7 @@ class EsAlgorithm(Algorithm):
         changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
         worst = np.exp(recipe.shaping.limit)
-        logs = np.log(_play(candidates, env, recipe.programs, seed).clip(1 / worst, worst))
+        logs = np.log(_play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed).clip(1 / worst, worst))
         forth, back = torch.from_numpy(logs.mean(axis=0)).float().view(-1, 2).unbind(dim=1)
         estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)
@@ -97,6 +104,10 @@ class Es(Recipe):
     programs: int = 64
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(), final_gain=0.0))
 
+    def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
+        """Decides in the compiler, where that takes models: nothing of an episode but its end is looked at."""
+        return InCompiler(network, env) if env.session.takes_models else super().player(network, env)
+
     def config(self, environment: Environment) -> EsConfig:
         if environment != environment.of_programs:
             raise TrainingError(f"{environment.id}: es plays whole programs, expected no argument episode, or algorithm mlgo")
@@ -106,13 +117,13 @@ class Es(Recipe):
         return config
 
 
-def _play(networks: Sequence[PolicyNetwork], env: TrainingEnv, count: int, seed: int) -> np.ndarray:
-    """The ratios of greedy episodes, ``[programs, networks]``, on so many programs drawn by a seed. Those of one program follow one another,
+def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) -> np.ndarray:
+    """The ratios of episodes, ``[programs, players]``, on so many programs drawn by a seed. Those of one program follow one another,
     so that its compiler takes up where the decisions begin."""
     (first, *_) = env.unwrapped.envs
     drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
-    scripts = (episode(first.programs[i], greedy(network, first)) for i in drawn for network in networks)
-    return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(networks)))
+    scripts = (episode(first.programs[i], choose) for i in drawn for choose in players)
+    return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(players)))
 
 
 def _changed(network: PolicyNetwork, weights: Tensor) -> PolicyNetwork:

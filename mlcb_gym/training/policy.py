@@ -2,18 +2,18 @@
 """A network as something that chooses actions, and the observations that its features are standardised with."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from mlcb_gym.agents.network import MASK, PolicyNetwork
+from mlcb_gym.agents.network import MASK, AgentNetwork, PolicyNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
+from mlcb_gym.export.reweighting import OnnxTemplate
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.rollouts import Choose, SplitEnv, episode, observed, play_in_order
-from mlcb_gym.training.traces import Trace
+from mlcb_gym.training.rollouts import Choose, Decide, LeaveTo, SplitEnv, observed, play_in_order
 
 
 def batch(observations: Sequence[Observation]) -> dict[str, Any]:
@@ -34,8 +34,7 @@ def asked(observation: Observation) -> tuple[int, Observation]:
 def answer(network: PolicyNetwork, observation: Observation) -> np.ndarray:
     """What a network says to one observation: logits, ``[actions]``, or a value, ``[1]``."""
     agent, seen = asked(observation)
-    own = list(network.values())[agent] if isinstance(network, Team) else network
-    result: np.ndarray = own(batch([seen]))[0].numpy()
+    result: np.ndarray = _by_agent(network)[agent](batch([seen]))[0].numpy()
     return result
 
 
@@ -55,6 +54,27 @@ def greedy(network: PolicyNetwork, env: CompilerEnv) -> Choose:
     return lambda observation: env.action(advice(network, observation))
 
 
+class InCompiler:
+    """Networks of one architecture that decide in the compiler, where nothing is sent to and fro for a decision.
+
+    Args:
+        network: any of them.
+        env: where they decide, or another environment of its task.
+    """
+
+    def __init__(self, network: PolicyNetwork, env: CompilerEnv) -> None:
+        self._templates = [OnnxTemplate(*one) for one in zip(_by_agent(network), env.task_spec.declared["agents"], strict=True)]
+
+    def __call__(self, network: PolicyNetwork) -> Decide:
+        """What leaves an episode to a network at its first decision."""
+        models = [template.filled(own) for template, own in zip(self._templates, _by_agent(network), strict=True)]
+        return lambda _: LeaveTo(models)
+
+
+def _by_agent(network: PolicyNetwork) -> list[AgentNetwork]:
+    return [cast(AgentNetwork, own) for own in network.values()] if isinstance(network, Team) else [network]
+
+
 def random(rng: np.random.Generator) -> Choose:
     """Any allowed action, all equally likely; any value, where that is asked for."""
 
@@ -65,15 +85,6 @@ def random(rng: np.random.Generator) -> Choose:
         return int(rng.choice(np.flatnonzero(seen[MASK])))
 
     return choose
-
-
-def evaluate(network: PolicyNetwork, envs: Sequence[CompilerEnv], programs: Sequence[Any]) -> list[Trace]:
-    """One greedy episode per program."""
-    was_training = network.training
-    network.eval()
-    traces = play_in_order(envs, (episode(program, greedy(network, envs[0])) for program in programs))
-    network.train(was_training)
-    return traces
 
 
 def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 """What every recipe has: the hyperparameters that do not depend on the algorithm, and their RLlib config."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -10,7 +11,11 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
+from mlcb_gym.training.policy import greedy
+from mlcb_gym.training.rollouts import Decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +68,15 @@ class Recipe(ABC):
     shaping: Shaping = field(default_factory=Shaping)
     network: NetworkConfig = field(default_factory=NetworkConfig)
     distillation: Distillation = field(default_factory=Distillation)
+
+    def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
+        """From a network to its greedy choices.
+
+        Args:
+            network: any of the architecture that is played.
+            env: where it is played.
+        """
+        return lambda played: greedy(played, env)
 
     @abstractmethod
     def config(self, environment: Environment) -> AlgorithmConfig:

@@ -28,6 +28,7 @@ class SplitEnv(Protocol):
     def send_reset(self, options: dict[str, Any] | None = None) -> None: ...
     def receive_reset(self) -> tuple[Observation, dict[str, Any]]: ...
     def send(self, action: Any) -> None: ...
+    def send_models(self, models: Sequence[bytes]) -> None: ...
     def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
     def ready(self) -> bool: ...
     def fileno(self) -> int: ...
@@ -41,6 +42,13 @@ class Reset:
 
 
 @dataclass(frozen=True)
+class LeaveTo:
+    """Let models in the compiler decide to the end: the contents of an ONNX file for each agent."""
+
+    models: Sequence[bytes]
+
+
+@dataclass(frozen=True)
 class Answer:
     """What the compiler said."""
 
@@ -50,9 +58,12 @@ class Answer:
 
 
 Result = TypeVar("Result")
-Script = Generator[Reset | Action, Answer, Result]
+Command = Reset | LeaveTo | Action
+Script = Generator[Command, Answer, Result]
 Choose = Callable[[Observation], Action | None]
 """From an observation to an action; None leaves the episode where it is."""
+Decide = Callable[[Observation], LeaveTo | Action | None]
+"""Likewise, or to what decides from there on."""
 
 
 def name_of(program: Any) -> str:
@@ -60,7 +71,7 @@ def name_of(program: Any) -> str:
     return str(getattr(program, "name", program))
 
 
-def episode(program: Any, choose: Choose) -> Script[Trace]:
+def episode(program: Any, choose: Decide) -> Script[Trace]:
     """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed. Where there is nothing to decide, the
     compiler's own heuristic has its way: the ratio is 1."""
     name = name_of(program)
@@ -70,7 +81,7 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
         return Trace(name, (), (1.0,))
     except MlcbError as error:
         return Trace(name, (), (), str(error))
-    actions: list[Action] = []
+    actions: list[LeaveTo | Action] = []
     answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
         answer = yield action
@@ -80,7 +91,8 @@ def episode(program: Any, choose: Choose) -> Script[Trace]:
     last = answer.info
     measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
     seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
-    return Trace(name, tuple(actions), ratios, last.get("error"), measured, seconds)
+    taken = tuple(action for action in actions if not isinstance(action, LeaveTo))
+    return Trace(name, taken, ratios, last.get("error"), measured, seconds)
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
@@ -158,12 +170,14 @@ class _Lane(Generic[Result]):
                 yield stop.value
             self.script, outcome = next(self._scripts, None), None
 
-    def _send(self, command: Reset | Action) -> None:
+    def _send(self, command: Command) -> None:
         """Gives a command to the compiler."""
         self._resetting, self._refused = isinstance(command, Reset), None
         try:
             if isinstance(command, Reset):
                 self.env.send_reset({"program": command.program})
+            elif isinstance(command, LeaveTo):
+                self.env.send_models(command.models)
             else:
                 self.env.send(command)
         except MlcbError as error:
@@ -182,7 +196,7 @@ class _Lane(Generic[Result]):
         return Answer(observation, info, terminated or truncated)
 
 
-def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Reset | Action:
+def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Command:
     """The next command of a script that gets what came of its last one."""
     if isinstance(outcome, MlcbError):
         return script.throw(outcome)

@@ -3,9 +3,10 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,9 +25,10 @@ from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
-from mlcb_gym.training.policy import evaluate, random_observations
+from mlcb_gym.training.policy import random_observations
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.rollouts import Decide, episode, play_in_order
 from mlcb_gym.training.run import Progress, Run, current_commit
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.stopwatch import Shares, watch_model
@@ -186,6 +188,10 @@ class _Loop:
         self.model = watch_model(algorithm)
         self.training_seconds = 0.0
 
+    @cached_property
+    def _player(self) -> Callable[[PolicyNetwork], Decide]:
+        return self.run.recipe.player(network_of(self.algorithm), self.validation[0])
+
     @property
     def progress(self) -> Progress:
         return self.run.progress
@@ -229,7 +235,10 @@ class _Loop:
     def _validate(self, scalars: dict[str, float]) -> None:
         """One greedy episode per validation program, and a checkpoint."""
         network = network_of(self.algorithm)
-        traces = evaluate(network, self.validation, [p for env in self.validation[:1] for p in env.programs])
+        network.eval()
+        choose = self._player(network)
+        traces = play_in_order(self.validation, (episode(program, choose) for program in self.validation[0].programs))
+        network.train()
         scalars["validation/ratio"] = ratio = geomean([_scored(t) for t in traces])
         progress = self.progress
         progress.curve.append({"iteration": progress.iteration, "steps": progress.steps, "seconds": progress.seconds, "ratio": ratio})

@@ -12,8 +12,8 @@ namespace {
 
 constexpr char Magic[4] = {'M', 'L', 'C', 'B'};
 
-constexpr std::array<std::string_view, 8> Names{"hello",  "begin",       "observation", "advice",
-                                                "episode_end", "fork", "error",       "bye"};
+constexpr std::array<std::string_view, 9> Names{"hello", "begin", "observation", "advice", "episode_end",
+                                                "fork",  "error", "bye",         "model"};
 
 /// The header as it lies on the wire.
 struct Wire {

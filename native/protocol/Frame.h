@@ -12,7 +12,7 @@
 
 namespace mlcb {
 
-enum class FrameKind : uint8_t { Hello = 1, Begin, Observation, Advice, EpisodeEnd, Fork, Error, Bye };
+enum class FrameKind : uint8_t { Hello = 1, Begin, Observation, Advice, EpisodeEnd, Fork, Error, Bye, Model };
 
 /// "hello", "begin", "observation", ...
 std::string_view name(FrameKind Kind);

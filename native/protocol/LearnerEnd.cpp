@@ -135,6 +135,20 @@ Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline U
   return Link.send(FrameKind::Advice, {static_cast<const std::byte *>(Eight), 8}, Until, Agent);
 }
 
+Expected<void> LearnerEnd::leaveTo(std::span<const std::string_view> Models, Deadline Until) {
+  if (!Asking)
+    return misplaced("an episode can be left to models only where an observation waits for advice");
+  if (Models.size() != Layouts.size())
+    return misplaced(std::to_string(Models.size()) + " models, expected one for each of " + std::to_string(Layouts.size()) + " agents");
+  const size_t Last = *std::exchange(Asking, std::nullopt); // with its model the compiler goes on
+  for (size_t I = 1; I <= Models.size(); ++I) {
+    const size_t Agent = (Last + I) % Models.size();
+    if (auto Sent = Link.send(FrameKind::Model, bytesOf(Models[Agent]), Until, static_cast<uint8_t>(Agent)); !Sent)
+      return Sent;
+  }
+  return {};
+}
+
 Expected<FileDescriptor> LearnerEnd::fork(Deadline Until) {
   if (!Asking)
     return misplaced("an episode can be forked only where an observation waits for advice");

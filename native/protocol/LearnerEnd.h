@@ -45,6 +45,9 @@ public:
   Expected<void> advise(int64_t Index, Deadline Until);
   Expected<void> advise(double Value, Deadline Until) { return answer(AdviceKind::Value, &Value, Until); }
 
+  /// Leaves the last Observation, and all that would follow it, to ONNX models in the compiler: one for each agent.
+  Expected<void> leaveTo(std::span<const std::string_view> Models, Deadline Until);
+
   /// The kind of advice that the last Observation asked for.
   AdviceKind asked() const;
 

@@ -79,6 +79,13 @@ public:
 
   void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
 
+  void leaveTo(const std::vector<nb::bytes> &Models, double Timeout) {
+    std::vector<std::string_view> Contents;
+    for (const nb::bytes &Model : Models)
+      Contents.emplace_back(Model.c_str(), Model.size());
+    waiting([&] { return end().leaveTo(Contents, after(Timeout)); });
+  }
+
   int fork(double Timeout) {
     return waiting([&] { return end().fork(after(Timeout)); }).release();
   }
@@ -190,6 +197,9 @@ void bindHost(nb::module_ &Module) {
       .def("advise", &Host::advise, "advice"_a, "timeout"_a = 60.0,
            "Answers the last observation: an index, or a float where the agent asks for a value.",
            nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
+      .def("leave_to", &Host::leaveTo, "models"_a, "timeout"_a = 60.0,
+           "Leaves the last observation, and all that would follow it, to models in the compiler: the contents of an ONNX file "
+           "for each agent.")
       .def("fork", &Host::fork, "timeout"_a = 60.0,
            "Clones the compiler where it waits for advice; returns the socket of a new Host, on which the clone says "
            "begin and the same observation.")

@@ -28,10 +28,7 @@ Expected<void> InProcessRunner::onBind() {
 Expected<int64_t> InProcessRunner::choose(size_t Agent) {
   if (auto Done = run(Agent); !Done)
     return Unexpected(Done.error());
-  const int64_t Best = maskedArgmax(Outputs[Agent], mask(Agent));
-  if (Best < 0)
-    return fail(ErrorKind::InvalidArgument, "the mask of agent '" + std::string(Spec.Task.Agents[Agent].Name) + "' allows nothing");
-  return Best;
+  return bestAllowed(Outputs[Agent], mask(Agent), Spec.Task.Agents[Agent]);
 }
 
 Expected<double> InProcessRunner::value(size_t Agent) {
@@ -49,6 +46,13 @@ int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Lega
       Best = Index;
   }
   return Best >= 0 ? Best : First;
+}
+
+Expected<int64_t> bestAllowed(std::span<const float> Logits, std::span<const int8_t> Legal, const AgentSpec &Agent) {
+  const int64_t Best = maskedArgmax(Logits, Legal);
+  if (Best < 0)
+    return fail(ErrorKind::InvalidArgument, "the mask of agent '" + std::string(Agent.Name) + "' allows nothing");
+  return Best;
 }
 
 } // namespace mlcb

@@ -34,4 +34,7 @@ protected:
 /// legal. An empty mask allows everything.
 int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal);
 
+/// Likewise, what the agent is advised; an error where nothing is legal.
+Expected<int64_t> bestAllowed(std::span<const float> Logits, std::span<const int8_t> Legal, const AgentSpec &Agent);
+
 } // namespace mlcb

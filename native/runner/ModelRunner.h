@@ -19,7 +19,33 @@ namespace mlcb {
 /// Order of calls: task(), parameters(), bind(), then for each decision: tensor() of every input of the agent, metric() of those
 /// wanted (unless measuresEndAlone()), evaluate(); at the end of the episode the same filling, metrics in any case, and end().
 class ModelRunner {
+  static constexpr std::align_val_t Alignment{64};
+  struct AlignedDelete {
+    void operator()(std::byte *Bytes) const { ::operator delete[](Bytes, Alignment); }
+  };
+
 public:
+  /// A tensor that the compiler fills.
+  struct Buffer {
+    DType Type;
+    size_t Capacity, Elements;
+    std::vector<int64_t> Shape;
+    std::unique_ptr<std::byte[], AlignedDelete> Bytes;
+    std::string Text; // of a string, instead of Bytes
+
+    explicit Buffer(const TensorSpec &Spec);
+    void resize(std::span<const int64_t> Shape);
+    std::span<std::byte> bytes();
+    std::span<const std::byte> bytes() const;
+
+    /// Another element type than declared is a bug of the caller that would write beyond the buffer.
+    template <class T> std::span<T> as() {
+      if (Type != dtypeOf<T>())
+        std::abort();
+      return {reinterpret_cast<T *>(Bytes.get()), Elements};
+    }
+  };
+
   ModelRunner() = default;
   ModelRunner(const ModelRunner &) = delete;
   ModelRunner &operator=(const ModelRunner &) = delete;
@@ -93,32 +119,6 @@ public:
   virtual Expected<void> end(EndReason Why, size_t Agent = 0);
 
 protected:
-  static constexpr std::align_val_t Alignment{64};
-  struct AlignedDelete {
-    void operator()(std::byte *Bytes) const { ::operator delete[](Bytes, Alignment); }
-  };
-
-  /// A tensor that the compiler fills.
-  struct Buffer {
-    DType Type;
-    size_t Capacity, Elements;
-    std::vector<int64_t> Shape;
-    std::unique_ptr<std::byte[], AlignedDelete> Bytes;
-    std::string Text; // of a string, instead of Bytes
-
-    explicit Buffer(const TensorSpec &Spec);
-    void resize(std::span<const int64_t> Shape);
-    std::span<std::byte> bytes();
-    std::span<const std::byte> bytes() const;
-
-    /// Another element type than declared is a bug of the caller that would write beyond the buffer.
-    template <class T> std::span<T> as() {
-      if (Type != dtypeOf<T>())
-        std::abort();
-      return {reinterpret_cast<T *>(Bytes.get()), Elements};
-    }
-  };
-
   /// Refuses the spec, or sets WantedMetrics, WantedWhen and whatever else needs the buffers.
   virtual Expected<void> onBind() = 0;
   virtual Expected<int64_t> choose(size_t Agent) = 0;

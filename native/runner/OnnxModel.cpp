@@ -175,28 +175,40 @@ Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
   return {};
 }
 
-Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks,
-                                    const std::string &CustomOperators) {
+template <class CreateT>
+Expected<OnnxModel> OnnxModel::open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create) {
   auto Library = OnnxLibrary::get();
   if (!Library)
     return Unexpected(Library.error());
-  const OrtApi &Api = *(*Library)->Api;
   auto Options = sessionOptions(**Library, Path, Prepacks);
   if (!Options)
     return Unexpected(Options.error());
-  if (!CustomOperators.empty()) // the session keeps the library open
-    if (auto Done = (*Library)->check(Api.RegisterCustomOpsLibrary_V2(Options->get(), CustomOperators.c_str()), CustomOperators); !Done)
-      return Unexpected(Done.error());
   OrtSession *Session = nullptr;
-  auto Created = (*Library)->check(Api.CreateSession((*Library)->Env, Path.c_str(), Options->get(), &Session), Path);
-  if (!Created)
+  if (auto Created = Create(**Library, Options->get(), &Session); !Created)
     return Unexpected(Created.error());
-  OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, Api.ReleaseSession));
+  OnnxModel Model(Path, **Library, OrtOwned<OrtSession>(Session, (*Library)->Api->ReleaseSession));
   if (auto Done = Model.findInputs(Agent); !Done)
     return Unexpected(Done.error());
   if (auto Done = Model.findOutput(Agent); !Done)
     return Unexpected(Done.error());
   return Model;
+}
+
+Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks,
+                                    const std::string &CustomOperators) {
+  return open(Path, Agent, Prepacks, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) -> Expected<void> {
+    const OrtApi &Api = *Library.Api;
+    if (!CustomOperators.empty()) // the session keeps the library open
+      if (auto Done = Library.check(Api.RegisterCustomOpsLibrary_V2(Options, CustomOperators.c_str()), CustomOperators); !Done)
+        return Done;
+    return Library.check(Api.CreateSession(Library.Env, Path.c_str(), Options, Session), Path);
+  });
+}
+
+Expected<OnnxModel> OnnxModel::parse(const std::string &Name, std::span<const std::byte> Contents, const AgentSpec &Agent) {
+  return open(Name, Agent, /*Prepacks=*/true, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) {
+    return Library.check(Library.Api->CreateSessionFromArray(Library.Env, Contents.data(), Contents.size(), Options, Session), Name);
+  });
 }
 
 } // namespace mlcb

@@ -5,6 +5,8 @@
 #include "runner/OnnxLibrary.h"
 #include "spec/TaskSpec.h"
 
+#include <span>
+
 namespace mlcb {
 
 /// The model of one agent, shared by runners and threads.
@@ -16,6 +18,9 @@ public:
   /// CustomOperators is the path of a library that registers operators of the model's own; empty if it has none.
   static Expected<OnnxModel> load(const std::string &Path, const AgentSpec &Agent, bool Prepacks = true,
                                   const std::string &CustomOperators = "");
+
+  /// Likewise, of a file's contents; Name is what errors call it.
+  static Expected<OnnxModel> parse(const std::string &Name, std::span<const std::byte> Contents, const AgentSpec &Agent);
 
   const OnnxLibrary &library() const { return *Library; }
   OrtSession *session() const { return Session.get(); }
@@ -29,6 +34,10 @@ public:
 private:
   OnnxModel(std::string Path, const OnnxLibrary &Library, OrtOwned<OrtSession> Session)
       : Path(std::move(Path)), Library(&Library), Session(std::move(Session)) {}
+
+  /// Create makes a session with options.
+  template <class CreateT>
+  static Expected<OnnxModel> open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create);
 
   Expected<void> findInputs(const AgentSpec &Agent);
   Expected<void> findOutput(const AgentSpec &Agent);

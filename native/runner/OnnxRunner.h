@@ -6,6 +6,7 @@
 
 namespace mlcb {
 
+class OnnxQuery;
 struct OnnxPolicy;
 
 class OnnxRunner final : public InProcessRunner {
@@ -18,8 +19,6 @@ public:
   bool readsInput(size_t Input, size_t Agent) const override;
 
 private:
-  struct Query; // the tensors of one agent as ONNX Runtime sees them
-
   explicit OnnxRunner(std::string ModelPath);
   explicit OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy);
 
@@ -28,7 +27,7 @@ private:
 
   std::string ModelPath;                    // of a model alone
   std::shared_ptr<const OnnxPolicy> Loaded; // of a model alone, null until it is bound
-  std::vector<Query> Queries;               // [agent]
+  std::vector<OnnxQuery> Queries;           // [agent]
 };
 
 } // namespace mlcb

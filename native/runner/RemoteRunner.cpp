@@ -2,7 +2,9 @@
 #include "runner/RemoteRunner.h"
 
 #include "channel/Fifo.h"
+#include "runner/LocalModel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unistd.h>
 
@@ -77,6 +79,8 @@ Expected<void> RemoteRunner::onBind() {
   WantedMetrics = std::move(*Wanted);
   WantedWhen = Options.When;
   Layouts = observationLayouts(Spec, WantedMetrics, WantedWhen);
+  Models.clear();
+  Models.resize(Spec.Task.Agents.size());
   return greet();
 }
 
@@ -114,7 +118,8 @@ Expected<Frame> RemoteRunner::waitForFrame() {
   return Got;
 }
 
-Expected<Frame> RemoteRunner::awaitAdvice(size_t Agent) {
+/// Advice, or the agent's Model.
+Expected<Frame> RemoteRunner::awaitAnswer(size_t Agent) {
   bool Resend = !becomesSnapshot();
   for (;;) {
     if (Resend)
@@ -126,6 +131,14 @@ Expected<Frame> RemoteRunner::awaitAdvice(size_t Agent) {
     if (Got->Kind == FrameKind::Bye) {
       Link.close();
       return fail(ErrorKind::PeerGone, "the learner ended the episode");
+    }
+    if (Got->Kind == FrameKind::Model) {
+      if (auto Loaded = leaveTo(*Got); !Loaded)
+        return Link.refuse(Loaded.error());
+      if (Models[Agent])
+        return Got;
+      Resend = false;
+      continue;
     }
     if (Got->Kind != FrameKind::Fork)
       return Link.refuse(outOfTurn(*Got).value());
@@ -163,10 +176,28 @@ bool RemoteRunner::becomesSnapshot() {
   return Channel && answerFork(std::move(Channel)).value_or(false);
 }
 
-template <class T> Expected<T> RemoteRunner::advice(size_t Agent) {
-  auto Got = awaitAdvice(Agent);
+/// From here on a model answers for its agent. Where all have one, nobody hears of metrics before the end.
+Expected<void> RemoteRunner::leaveTo(const Frame &Sent) {
+  if (Sent.Agent >= Models.size())
+    return fail(ErrorKind::ProtocolError, "a model of agent " + std::to_string(Sent.Agent) + ", there are " + std::to_string(Models.size()));
+  auto Loaded = LocalModel::load(Sent.Payload, Spec.Task.Agents[Sent.Agent], Inputs[Sent.Agent]);
+  if (!Loaded)
+    return Unexpected(Loaded.error());
+  Models[Sent.Agent] = std::move(*Loaded);
+  if (std::ranges::all_of(Models, [](const auto &Model) { return Model != nullptr; }))
+    WantedWhen = Measure::End;
+  return {};
+}
+
+/// Nothing where a model answers.
+template <class T> Expected<std::optional<T>> RemoteRunner::advice(size_t Agent) {
+  if (Models[Agent])
+    return std::nullopt;
+  auto Got = awaitAnswer(Agent);
   if (!Got)
     return Unexpected(Got.error());
+  if (Got->Kind == FrameKind::Model)
+    return std::nullopt;
   T Advice;
   if (Got->Payload.size() != sizeof Advice)
     return Link.refuse({ErrorKind::ProtocolError, "advice of " + std::to_string(Got->Payload.size()) +
@@ -178,13 +209,20 @@ template <class T> Expected<T> RemoteRunner::advice(size_t Agent) {
 Expected<int64_t> RemoteRunner::choose(size_t Agent) {
   auto Index = advice<int64_t>(Agent);
   if (!Index)
-    return Index;
-  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, std::as_bytes(mask(Agent)), *Index))
+    return Unexpected(Index.error());
+  if (!*Index)
+    return Models[Agent]->choose(mask(Agent));
+  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, std::as_bytes(mask(Agent)), **Index))
     return Link.refuse({ErrorKind::ProtocolError, std::move(*Why)});
-  return Index;
+  return **Index;
 }
 
-Expected<double> RemoteRunner::value(size_t Agent) { return advice<double>(Agent); }
+Expected<double> RemoteRunner::value(size_t Agent) {
+  auto Value = advice<double>(Agent);
+  if (!Value)
+    return Unexpected(Value.error());
+  return *Value ? Expected<double>(**Value) : Models[Agent]->value();
+}
 
 Expected<void> RemoteRunner::end(EndReason Why, size_t Agent) {
   return sendState(FrameKind::EpisodeEnd, Agent, static_cast<uint8_t>(Why));

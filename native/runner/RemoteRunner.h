@@ -13,6 +13,8 @@
 
 namespace mlcb {
 
+class LocalModel;
+
 /// How a RemoteRunner behaves beyond the conversation itself.
 struct RemoteOptions {
   /// What it says first: the bound spec, to a learner that said Hello to it; or its pid, on the channel of an episode.
@@ -74,11 +76,12 @@ private:
   Expected<void> speak(std::string_view Serializer);
   Expected<void> greet();
   Expected<void> sendState(FrameKind Kind, size_t Agent, uint8_t Flags);
-  Expected<Frame> awaitAdvice(size_t Agent);
+  Expected<Frame> awaitAnswer(size_t Agent);
   Expected<Frame> waitForFrame();
   Expected<bool> answerFork(FileDescriptor Episode);
   bool becomesSnapshot();
-  template <class T> Expected<T> advice(size_t Agent);
+  Expected<void> leaveTo(const Frame &Sent);
+  template <class T> Expected<std::optional<T>> advice(size_t Agent);
 
   Framed Link;
   RemoteOptions Options;
@@ -86,6 +89,7 @@ private:
   std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   Encoded State;
+  std::vector<std::unique_ptr<LocalModel>> Models; // [agent]: what answers in the learner's place, or null
 };
 
 } // namespace mlcb

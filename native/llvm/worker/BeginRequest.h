@@ -27,6 +27,7 @@ struct BeginRequest {
   std::vector<int64_t> Barred;
   TargetName Target;
   bool Verify = false;
+  bool Models = false; // may be expected
 
   /// What is no such object is a ProtocolError that names the member.
   static Expected<BeginRequest> fromJson(std::string_view Text);

@@ -3,6 +3,7 @@
 
 #include "channel/FdChannel.h"
 #include "llvm/worker/EpisodeProcess.h"
+#include "runner/LocalModel.h"
 
 #include "llvm/Target/TargetMachine.h"
 
@@ -102,6 +103,8 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   const measure::Key Asked = keyOf(Payload, **Loaded);
   if (Recurring.begin(Asked, Channel))
     return {};
+  if (Request->Models)
+    LocalModel::prepare();
   FileDescriptor Snapshot = Recurring.admit(Asked, M.getInstructionCount());
   pid_t Self = getpid();
   pid_t Child = fork();
