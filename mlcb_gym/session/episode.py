@@ -110,10 +110,12 @@ class Episode:
             models: the contents of an ONNX file for each agent.
 
         Raises:
-            TaskError: the compiler takes none, as a stock one.
+            TaskError: the compiler takes none, as a stock one; or they are not one for each agent.
         """
         if not isinstance(self._host, _native.Host):
             raise TaskError(f"{self._spec.task}: a stock compiler takes no models, expected a worker")
+        if len(models) != len(self._spec.agents):
+            raise TaskError(f"{self._spec.task}: {len(models)} models, expected {len(self._spec.agents)}: one for each agent")
         try:
             with translated():
                 self._host.leave_to(models)
