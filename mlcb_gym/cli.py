@@ -168,9 +168,9 @@ def search(
     max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
     actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
     env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as reward=object")] = None,
-    policy: Annotated[Path | None, typer.Option(help="inliner: whose decisions are looked into; by default the heuristic's")] = None,
-    decisions: Annotated[int, typer.Option(min=1, help="inliner: how many decisions of a program, drawn at random")] = 12,
-    improve: Annotated[bool, typer.Option(help="inliner: look into all, and go on with the better answer")] = False,
+    policy: Annotated[Path | None, typer.Option(help="inliner, eviction: whose decisions are looked into; by default the heuristic's")] = None,
+    decisions: Annotated[int, typer.Option(min=1, help="inliner, eviction: how many decisions of a program, drawn at random")] = 12,
+    improve: Annotated[bool, typer.Option(help="inliner, eviction: look into all, and go on with the better answer")] = False,
 ) -> None:
     """Fork the compiler at decisions: what every action leads to, for `mlcb train --decisions`."""
     from rich.progress import track

@@ -20,7 +20,7 @@ from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import read_manifest
 from mlcb_gym.training.policy import advice, advised, answer, asked, greedy
-from mlcb_gym.training.rollouts import observed, play_in_order
+from mlcb_gym.training.rollouts import LeaveTo, observed, play_in_order
 
 VALUE_TOLERANCE = 1e-5
 """How far values may be apart, to the value: runtimes round differently."""
@@ -85,6 +85,7 @@ class OnnxPolicy:
             onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
             for model in self.manifest["agents"].values()
         ]
+        self._models = [(folder / model).read_bytes() for model in self.manifest["agents"].values()]
         self._inputs = [[i.name for i in session.get_inputs()] for session in self.sessions]
 
     @property
@@ -118,6 +119,10 @@ class OnnxPolicy:
     def choose(self, observation: Observation) -> int:
         """The best allowed action."""
         return int(self.advice(observation))
+
+    def leave(self, observation: Observation) -> LeaveTo:
+        """Leaves this decision and all that follow to its models, in the compiler."""
+        return LeaveTo(self._models)
 
 
 def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:

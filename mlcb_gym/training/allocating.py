@@ -11,7 +11,7 @@ import numpy as np
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
@@ -63,12 +63,7 @@ def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequenc
     with closing(WorkerSession()) as session:
         bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, **policy.env_arguments), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: decided(policy, bench.envs[0]), **NULLS[policy.task]}.items():
+        for method, choose in {POLICY: policy.leave, **NULLS[policy.task]}.items():
             evaluation.add(method, bench.run(partial(episode, choose=choose), method))
         bench.add_random(evaluation, counts, seed)
     return evaluation
-
-
-def decided(policy: OnnxPolicy, env: CompilerEnv) -> Choose:
-    """What a policy decides, as actions of the environment."""
-    return lambda observation: env.action(policy.advice(observation))

@@ -15,7 +15,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.training.lookahead import Actions, Decision
-from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Script, play_in_order
+from mlcb_gym.training.rollouts import PARALLEL, Answer, Choose, Decide, Script, play_in_order
 
 Interest = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""
@@ -36,13 +36,21 @@ class _Contrasted:
 
 
 def contrast(
-    env: CompilerEnv, program: Program, policy: Choose, *, decisions: float = 12, interest: Interest = alike, seed: int = 1
+    env: CompilerEnv,
+    program: Program,
+    policy: Choose,
+    *,
+    rest: Decide | None = None,
+    decisions: float = 12,
+    interest: Interest = alike,
+    seed: int = 1,
 ) -> list[Decision]:
     """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
 
     Args:
         env: one that measures at the end.
         policy: answers what is not looked into, and all that comes after what is.
+        rest: what answers all that comes after as the policy does, but in the compiler.
         decisions: how many on average.
         interest: what a decision's chance to be drawn is proportional to.
 
@@ -65,13 +73,13 @@ def contrast(
                 known.append(_known(env, taken, _asked(env, policy), ratio, weight=1 / chances[len(taken)]))
                 waiting += _others(env, known[-1], made)
             if len(waiting) >= PARALLEL:
-                _finish(waiting, policy)
+                _finish(waiting, rest or policy)
                 waiting.clear()
-        _finish(waiting, policy)
+        _finish(waiting, rest or policy)
     return known
 
 
-def improve(env: CompilerEnv, program: Program, policy: Choose) -> list[Decision]:
+def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide | None = None) -> list[Decision]:
     """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``contrast``
     has some: what a policy that errs less will see."""
     ratio, _ = _played(env, program, policy)
@@ -81,7 +89,7 @@ def improve(env: CompilerEnv, program: Program, policy: Choose) -> list[Decision
     while True:
         decision = _known(env, taken, _asked(env, policy), ratio)
         with ExitStack() as made:
-            _finish(list(_others(env, decision, made)), policy)
+            _finish(list(_others(env, decision, made)), rest or policy)
         known.append(decision)
         ratio = float(decision.outcomes.min())
         own = _asked(env, policy)
@@ -127,18 +135,18 @@ def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_
             yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
 
 
-def _finish(contrasted: Sequence[_Contrasted], policy: Choose) -> None:
+def _finish(contrasted: Sequence[_Contrasted], rest: Decide) -> None:
     """Plays every clone from its answer to the end, all at once, and writes down what it came to."""
-    answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, policy) for c in contrasted))
+    answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, rest) for c in contrasted))
     for one, answer in zip(contrasted, answers, strict=True):
         if "error" not in answer.info:
             one.decision.outcomes[one.action] = answer.info["ratio"]
 
 
-def _continued(action: int, policy: Choose) -> Script[Answer]:
+def _continued(action: int, rest: Decide) -> Script[Answer]:
     answer = yield action
     while not answer.ended:
-        chosen = policy(answer.observation)
+        chosen = rest(answer.observation)
         assert chosen is not None
         answer = yield chosen
     return answer

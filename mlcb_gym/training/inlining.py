@@ -63,7 +63,7 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
     with closing(WorkerSession()) as session:
         bench = Bench(partial(InlinerEnv, programs=chosen, session=session, reward="object", **policy.env_arguments), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: policy.choose, **NULLS}.items():
+        for method, choose in {POLICY: policy.leave, **NULLS}.items():
             evaluation.add(method, bench.run(partial(episode, choose=choose), method))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         if search:

@@ -2,13 +2,13 @@
 """A network as something that chooses actions, and the observations that its features are standardised with."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from mlcb_gym.agents.network import MASK, AgentNetwork, PolicyNetwork
+from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
 from mlcb_gym.export.reweighting import OnnxTemplate
@@ -62,17 +62,17 @@ class InCompiler:
         env: where they decide, or another environment of its task.
     """
 
-    def __init__(self, network: PolicyNetwork, env: CompilerEnv) -> None:
+    def __init__(self, network: nn.Module, env: CompilerEnv) -> None:
         self._templates = [OnnxTemplate(*one) for one in zip(_by_agent(network), env.task_spec.declared["agents"], strict=True)]
 
-    def __call__(self, network: PolicyNetwork) -> Decide:
+    def __call__(self, network: nn.Module) -> Decide:
         """What leaves an episode to a network at its first decision."""
         models = [template.filled(own) for template, own in zip(self._templates, _by_agent(network), strict=True)]
         return lambda _: LeaveTo(models)
 
 
-def _by_agent(network: PolicyNetwork) -> list[AgentNetwork]:
-    return [cast(AgentNetwork, own) for own in network.values()] if isinstance(network, Team) else [network]
+def _by_agent(network: nn.Module) -> list[nn.Module]:
+    return list(network.values()) if isinstance(network, Team) else [network]
 
 
 def random(rng: np.random.Generator) -> Choose:

@@ -4,7 +4,9 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
@@ -12,6 +14,7 @@ from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.training.contrast import Interest, alike, contrast, improve
 from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.lookahead import Decision, Lookahead, look
+from mlcb_gym.training.policy import InCompiler
 
 INTERESTS: Mapping[str, Interest] = {"inliner": interest}
 """By task: which decisions are worth looking into; elsewhere all are alike."""
@@ -33,7 +36,17 @@ def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
         return partial(look, env, lookahead=Lookahead())
-    choose = OnnxPolicy(policy).choose if policy else env.default_action
+    followed = _followed(env, policy)
     if improve_all:
-        return partial(improve, env, policy=choose)
-    return partial(contrast, env, policy=choose, decisions=decisions, interest=INTERESTS.get(env.task, alike))
+        return partial(improve, env, **followed)
+    return partial(contrast, env, **followed, decisions=decisions, interest=INTERESTS.get(env.task, alike))
+
+
+def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
+    """What answers where nothing else is tried: here and, where that takes models, in the compiler."""
+    if policy is not None:
+        shipped = OnnxPolicy(policy)
+        return {"policy": shipped.choose, "rest": shipped.leave if env.session.takes_models else None}
+    assert env.heuristic is not None
+    heuristic = Heuristic(env.heuristic, env.num_actions)
+    return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.session.takes_models else None}
