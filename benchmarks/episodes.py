@@ -12,12 +12,15 @@ import numpy as np
 
 from benchmarks.report import Figure
 from benchmarks.step import INSTRUCTIONS, programs_of_about
+from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.errors import NoDecisions
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.training.policy import InCompiler
+from mlcb_gym.training.rollouts import LeaveTo
 
 EPISODES, SMALL, PROGRAMS, SEED = 10, 1000, 12, 1
 WARM_UP = 2
@@ -41,7 +44,8 @@ def per_second(make: Make, answer: Answer = heuristic) -> Iterator[Figure]:
             name: open_until_done.enter_context(closing(make(programs=_small(), reward="none", **arguments))) for name, arguments in sessions.items()
         }
         programs = list(filter(partial(_begins, envs["worker"]), envs["worker"].programs))[:PROGRAMS]
-        rates = _rates(envs, programs, answer)
+        players: dict[str, Callable[[Program], object]] = {name: partial(play, env, answer=answer) for name, env in envs.items()}
+        rates = _rates(players | {"worker, left to a model": _left_to_model(envs["worker"])}, programs)
     note = f"{len(programs)} modules under {SMALL} instructions, nothing measured, {EPISODES} episodes of each"
     tool = "a stock compiler for each"
     yield Figure(f"episodes per second, worker / {tool}", rates["worker"] / rates["stock"], "x", 3, 8, higher=True, note=note)
@@ -79,19 +83,33 @@ def play(env: AdvisorEnv, program: Program, answer: Answer = heuristic) -> float
     return worked
 
 
-def _rates(envs: Mapping[str, AdvisorEnv], programs: Sequence[Program], answer: Answer) -> dict[str, float]:
+def _left_to_model(env: AdvisorEnv) -> Callable[[Program], object]:
+    """Plays an episode whose decisions a model in the compiler takes: LLVM's own, as a network."""
+    assert env.heuristic is not None
+    network = Heuristic(env.heuristic, env.num_actions)
+    left = InCompiler(network, env)(network)({})
+    assert isinstance(left, LeaveTo)
+
+    def play_left(program: Program) -> None:
+        env.reset(options={"program": program})
+        env.leave_to(left.models)
+
+    return play_left
+
+
+def _rates(players: Mapping[str, Callable[[Program], object]], programs: Sequence[Program]) -> dict[str, float]:
     """Of the median episode of each program, for this machine has other work."""
-    seconds = dict.fromkeys(envs, 0.0)
+    seconds = dict.fromkeys(players, 0.0)
     for program in programs:
-        rounds = [[_seconds(env, program, answer) for env in envs.values()] for _ in range(WARM_UP + EPISODES)]
-        for name, median in zip(envs, np.median(rounds[WARM_UP:], axis=0), strict=True):
+        rounds = [[_seconds(player, program) for player in players.values()] for _ in range(WARM_UP + EPISODES)]
+        for name, median in zip(players, np.median(rounds[WARM_UP:], axis=0), strict=True):
             seconds[name] += float(median)
     return {name: len(programs) / taken for name, taken in seconds.items()}
 
 
-def _seconds(env: AdvisorEnv, program: Program, answer: Answer) -> float:
+def _seconds(player: Callable[[Program], object], program: Program) -> float:
     started = time.perf_counter()
-    play(env, program, answer)
+    player(program)
     return time.perf_counter() - started
 
 

@@ -40,6 +40,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    takes_models: ClassVar[bool] = False
 
     def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:
         self.programs = (programs,) if isinstance(programs, str) else tuple(programs)

@@ -222,6 +222,11 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         if self._refused is None:
             self._episode.advise(self.advice(action))
 
+    @property
+    def takes_models(self) -> bool:
+        """Whether an episode can be left to models."""
+        return self.session.takes_models
+
     def leave_to(self, models: Sequence[bytes]) -> Step:
         """Lets models in the compiler take this decision and all that would follow, and waits for the end of the episode: nothing is sent to and
         fro for each of them. The rewards of their steps come as one.

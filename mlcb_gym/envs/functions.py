@@ -66,6 +66,11 @@ class FunctionEpisodes(AdvisorEnv):
         self._check_running()
         super().send(action)
 
+    @property
+    def takes_models(self) -> bool:
+        """Whether an episode can be left to models."""
+        return super().takes_models and not self._per_function
+
     def send_models(self, models: Sequence[bytes]) -> None:
         """The first half of ``leave_to``."""
         if self._per_function:

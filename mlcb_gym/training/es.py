@@ -106,7 +106,7 @@ class Es(Recipe):
 
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
         """Decides in the compiler, where that takes models: nothing of an episode but its end is looked at."""
-        return InCompiler(network, env) if env.session.takes_models else super().player(network, env)
+        return InCompiler(network, env) if env.takes_models else super().player(network, env)
 
     def config(self, environment: Environment) -> EsConfig:
         if environment != environment.of_programs:

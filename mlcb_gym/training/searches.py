@@ -46,7 +46,7 @@ def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
     """What answers where nothing else is tried: here and, where that takes models, in the compiler."""
     if policy is not None:
         shipped = OnnxPolicy(policy)
-        return {"policy": shipped.choose, "rest": shipped.leave if env.session.takes_models else None}
+        return {"policy": shipped.choose, "rest": shipped.leave if env.takes_models else None}
     assert env.heuristic is not None
     heuristic = Heuristic(env.heuristic, env.num_actions)
-    return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.session.takes_models else None}
+    return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.takes_models else None}
