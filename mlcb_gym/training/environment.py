@@ -105,10 +105,9 @@ class TrainingEnv(VectorWrapper):
 
     def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
         """Plays scripts on the sub-environments, several at once; in their order what came of them, which counts as training."""
-        steps = self.unwrapped.timing.steps
         with self._timed():
             traces = play_in_order(self.unwrapped.envs, scripts)
-        self.steps += self.unwrapped.timing.steps - steps
+        self.steps += sum(trace.steps for trace in traces)
         self.errors += sum(trace.error is not None for trace in traces)
         self._ratios += [trace.scored for trace in traces if trace.error is None]
         return traces

@@ -94,7 +94,7 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
     measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
     seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
     taken = tuple(action for action in actions if not isinstance(action, LeaveTo))
-    return Trace(name, taken, ratios, last.get("error"), measured, seconds)
+    return Trace(name, taken, ratios, last.get("error"), measured, seconds, len(actions))
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:

@@ -23,6 +23,7 @@ class Trace:
             where only the end was measured.
         measured: what was measured last.
         seconds: what the compiler worked, where that was measured.
+        steps: how many; what was left to models is one.
     """
 
     program: str
@@ -31,6 +32,7 @@ class Trace:
     error: str | None = None
     measured: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
+    steps: int = 0
 
     @property
     def ratio(self) -> float:
