@@ -22,6 +22,7 @@ from mlcb_gym.envs import environments
 
 if TYPE_CHECKING:
     from mlcb_gym.training.evaluation import Evaluation
+    from mlcb_gym.training.looping import LoopEvaluation
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
@@ -47,8 +48,9 @@ class Algorithm(StrEnum):
 
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
+CORPUS = {"loop_distribution": "loops"}
+"""What a task is trained on and judged by, where that is not the default corpus."""
 TRAINING = ["default/train"]
-TRAINING_OF = {"loop_distribution": ["loops/train"]}
 TABLE_WIDTH = 150
 """What the table of an evaluation takes without being cut."""
 
@@ -142,7 +144,7 @@ def train(
 
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
-    programs = programs or TRAINING_OF.get(task, TRAINING)
+    programs = programs or [f"{corpus_of(task)}/train"]
     judges = resolve(validation or validation_of(programs))
     arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | _env_arguments(task, env)
     environment = Environment(environments()[task], arguments)
@@ -239,7 +241,7 @@ def compile_ahead(
 def evaluate(
     task: Task,
     policy: Annotated[Path | None, typer.Option(help="a policy folder; by default the one that ships")] = None,
-    split: Annotated[str, typer.Option(help="split of the default corpus, unless PROGRAMS are given")] = "test",
+    split: Annotated[str, typer.Option(help="split of the task's corpus, unless PROGRAMS are given")] = "test",
     programs: Annotated[list[str] | None, typer.Option(help="any programs; repeatable")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="gets evaluation.json and evaluation.png")] = Path("evaluation"),
     best_of: Annotated[
@@ -248,6 +250,7 @@ def evaluate(
     ] = None,
     search: Annotated[bool, typer.Option(help="inliner: what a search of each program for itself finds, too")] = False,
     linked: Annotated[str | None, typer.Option(help="inliner: whole programs whose executables are compared, too, as embedded/test")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="loop_distribution: how often every executable is run; 40")] = None,
     seed: int = 1,
 ) -> None:
     """Compare a policy with the compiler's own heuristic and with what does not learn, program by program."""
@@ -257,12 +260,14 @@ def evaluate(
     from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
     from mlcb_gym.training.inlining import evaluate_inliner
     from mlcb_gym.training.linking import evaluate_linked
+    from mlcb_gym.training.looping import ROUNDS, evaluate_loops
 
-    evaluations: dict[str, Callable[..., Evaluation]] = {
+    evaluations: dict[str, Callable[..., Evaluation | LoopEvaluation]] = {
         "posetrl": evaluate_policy,
         "inliner": partial(evaluate_inliner, search=search),
         "eviction": evaluate_allocation,
         "priority": evaluate_allocation,
+        "loop_distribution": partial(evaluate_loops, rounds=rounds or ROUNDS),
     }
     folder = policy or shipped().get(task)
     if folder is None:
@@ -271,7 +276,7 @@ def evaluate(
         raise errors.PolicyError(f"{folder}: a policy for {decides}, expected one for {task}")
     if task not in evaluations:
         raise errors.TaskError(f"{task}: no evaluation yet, expected one of {', '.join(evaluations)}")
-    evaluation = evaluations[task](folder, programs or f"default/{split}", counts=best_of or COUNTS, seed=seed)
+    evaluation = evaluations[task](folder, programs or f"{corpus_of(task)}/{split}", counts=best_of or COUNTS, seed=seed)
     evaluation.write(output)
     Console(width=max(Console().width, TABLE_WIDTH)).print(evaluation.table())
     if linked:
@@ -292,6 +297,11 @@ def serve(
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()
+
+
+def corpus_of(task: str) -> str:
+    """What a task is about, where nobody says otherwise."""
+    return CORPUS.get(task, "default")
 
 
 def validation_of(programs: list[str]) -> list[str]:

@@ -45,4 +45,4 @@ def run(
 
 def _first_error(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").splitlines()
-    return next((line for line in lines if "error:" in line), lines[0] if lines else "").strip()
+    return next((line for line in lines if "error:" in line or "undefined" in line), lines[0] if lines else "").strip()
