@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A policy compiled ahead of time: it is one file, decides as ONNX Runtime does, and what cannot be compiled or loaded is one sentence."""
 
+import ctypes
 import json
 import subprocess
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.codegen import FLAGS, SHARED, include, sizes
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import in_process
 from mlcb_gym.policies import shipped
@@ -134,7 +136,7 @@ def test_compiled_policy_needs_the_c_library_alone(compiled: Path) -> None:
     listed = run(toolchain.tool("llvm-readelf"), "--needed-libs", compiled).stdout.split()
     assert [word for word in listed if ".so" in word] == ["libc.so.6", "libm.so.6"]
     symbols = run(toolchain.tool("llvm-nm"), "-D", "--defined-only", compiled).stdout.split()[2::3]
-    assert symbols == ["mlcb_aot_policy_v1"]
+    assert symbols == ["mlcb_aot_policy_v2"]
 
 
 def test_each_agent_has_its_own_model(uri: str, networks: dict[str, nn.Module]) -> None:
@@ -155,11 +157,45 @@ def test_policy_of_another_task_is_refused(uri: str) -> None:
         _native.Compiler.open(uri, json.dumps(other))
 
 
-def test_input_that_varies_is_left_to_onnx_runtime(tmp_path: Path) -> None:
-    varying = write_by_hand(tmp_path / "policy", [{"at_most": 7}], "ReduceSum")
-    with pytest.raises(PolicyError, match=r"input 'x' varies in length.*deploy it with onnx:"):
-        compile_policy(varying, tmp_path / "policy.so")
+def test_input_that_varies_is_padded_to_the_next_size(tmp_path: Path) -> None:
+    policy = write_by_hand(tmp_path / "policy", [{"at_most": 7}], "ReduceSum")
+    compiled = compile_policy(policy, tmp_path / "policy.so")
+    with closing(_native.Compiler.open(f"aot:{compiled}", (policy / "task.json").read_text())) as compiler:
+        for length in (7, 3, 1, 4, 0, 2, 5, 6):
+            assert compiler.observe(0, {"x": np.ones(length, np.float32)}) == length
+
+
+def test_model_that_padding_changes_is_left_to_onnx_runtime(tmp_path: Path) -> None:
+    policy = write_by_hand(tmp_path / "policy", [{"at_most": 7}], "ReduceMean")
+    with pytest.raises(PolicyError, match=r"agent 'judge' gives other advice once it is compiled; deploy it with onnx:"):
+        compile_policy(policy, tmp_path / "policy.so")
     assert [path.name for path in tmp_path.iterdir()] == ["policy"]
+
+
+def test_lengths_of_several_kinds_are_left_to_onnx_runtime() -> None:
+    assert sizes(Path("a.onnx"), [{"shape": [{"at_most": 9}, 7]}, {"shape": []}]) == [2, 4, 8, 9]
+    with pytest.raises(PolicyError, match=r"a.onnx: its inputs vary in lengths of 2 kinds, expected one; deploy it with onnx:"):
+        sizes(Path("a.onnx"), [{"shape": [{"at_most": 9}]}, {"shape": [{"at_most": 7}]}])
+
+
+ASINH = """
+#include <AotMath.h>
+void many(const float *x, float *y, long n) {
+  for (long i = 0; i < n; i++)
+    y[i] = asinhf(x[i]);
+}
+"""
+
+
+def test_functions_of_compiled_models_are_those_of_the_c_library(tmp_path: Path) -> None:
+    (tmp_path / "asinh.c").write_text(ASINH)
+    flags = [*FLAGS, *SHARED, "-O2", "-shared", "-fvisibility=default", f"-I{include()}"]
+    subprocess.run([toolchain.tool("clang"), *flags, tmp_path / "asinh.c", "-lm", "-o", tmp_path / "asinh.so"], check=True)
+    finite = np.arange(0, 0x7F800000, 9973, dtype=np.int32).view(np.float32)
+    x = np.concatenate([finite, -finite, np.float32([np.inf, -np.inf, np.nan])])
+    y = np.empty_like(x)
+    ctypes.CDLL(str(tmp_path / "asinh.so")).many(*(ctypes.c_void_p(array.ctypes.data) for array in (x, y)), ctypes.c_long(len(x)))
+    np.testing.assert_allclose(y, np.arcsinh(x.astype(np.float64)), rtol=1e-6, atol=1e-44)
 
 
 def test_operator_that_cannot_be_compiled_is_left_to_onnx_runtime(twice: Path, tmp_path: Path) -> None:
@@ -206,7 +242,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (truncated, "is no policy that `mlcb aot` compiled, or has lost its end"),
     "damaged": (damaged, "is damaged"),
     "foreign": (foreign, "is no policy that `mlcb aot` compiled"),
-    "sealed, foreign": (sealed_foreign, "has no symbol mlcb_aot_policy_v1"),
+    "sealed, foreign": (sealed_foreign, "has no symbol mlcb_aot_policy_v2"),
     "other CPU": (other_cpu, "is compiled for a CPU of level x86-64-v9, which this one is not"),
 }
 

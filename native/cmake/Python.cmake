@@ -16,4 +16,4 @@ install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym COMPONENT python)
 
 # What mlcb_gym/export/aot.py compiles policies with.
-install(FILES runner/AotAbi.h DESTINATION mlcb_gym/include COMPONENT python)
+install(FILES runner/AotAbi.h runner/AotMath.h runner/AotVarying.h DESTINATION mlcb_gym/include COMPONENT python)

@@ -4,9 +4,11 @@
 #define MLCB_AOT_ABI_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* The inputs of an agent in declared order, the mask and those that are not read among them; then a float for each choice, or one. */
-typedef void (*mlcb_aot_model)(const void *const *inputs, float *output);
+/* The inputs of an agent in declared order, the mask and those that are not read among them, and of each the lengths of its axes now; then a
+ * float for each choice, or one. */
+typedef void (*mlcb_aot_model)(const void *const *inputs, const int64_t *const *shapes, float *output);
 
 struct mlcb_aot_agent {
   mlcb_aot_model model;
@@ -21,6 +23,6 @@ struct mlcb_aot_policy {
 };
 
 /* The one symbol of the shared object, a struct mlcb_aot_policy. Whoever changes a struct changes its name. */
-#define MLCB_AOT_SYMBOL mlcb_aot_policy_v1
+#define MLCB_AOT_SYMBOL mlcb_aot_policy_v2
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "runner/AotPolicy.h"
 
+#include <algorithm>
+
 namespace mlcb {
 
 AotRunner::AotRunner(std::shared_ptr<const AotPolicy> Policy)
@@ -18,16 +20,19 @@ Expected<void> AotRunner::onBind() {
   if (auto Done = InProcessRunner::onBind(); !Done)
     return Done;
   Addresses.clear();
+  Shapes.clear();
   for (const auto &Buffers : Inputs) {
     auto &Of = Addresses.emplace_back();
     for (const Buffer &Input : Buffers)
       Of.push_back(Input.Bytes.get());
+    Shapes.emplace_back(Buffers.size());
   }
   return {};
 }
 
 Expected<void> AotRunner::run(size_t Agent) {
-  Loaded->Agents[Agent].model(Addresses[Agent].data(), Outputs[Agent].data());
+  std::ranges::transform(Inputs[Agent], Shapes[Agent].begin(), [](const Buffer &Input) { return Input.Shape.data(); });
+  Loaded->Agents[Agent].model(Addresses[Agent].data(), Shapes[Agent].data(), Outputs[Agent].data());
   return {};
 }
 

@@ -5,12 +5,16 @@
 #define INPUT(type, index) ((const type *)inputs[index])
 
 /* Prefers whatever comes last. */
-static void pick(const void *const *inputs, float *output) {
+static void pick(const void *const *inputs, const int64_t *const *shapes, float *output) {
+  (void)shapes;
   for (int i = 0; i < 3; i++)
     output[i] = INPUT(float, 0)[i] + i;
 }
 
-static void judge(const void *const *inputs, float *output) { output[0] = 2.0f * INPUT(int, 1)[0]; }
+static void judge(const void *const *inputs, const int64_t *const *shapes, float *output) {
+  (void)shapes;
+  output[0] = 2.0f * INPUT(int, 1)[0];
+}
 
 static const unsigned char picked[] = {1, 0}, judged[] = {0, 1};
 static const struct mlcb_aot_agent agents[] = {{pick, picked}, {judge, judged}};
