@@ -3,7 +3,7 @@
 
 import sys
 
-from benchmarks import allocation, deployment, inlining, memory, messages, rtt, serializers, startup, step, vector
+from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, serializers, startup, step, vector
 from benchmarks.report import machine, refuse_beside_training, show
 
 ALL = {
@@ -11,6 +11,7 @@ ALL = {
     "deployment": deployment,
     "allocation": allocation,
     "inlining": inlining,
+    "loops": loops,
     "startup": startup,
     "memory": memory,
     "messages": messages,

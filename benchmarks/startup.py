@@ -81,11 +81,12 @@ def _clang(source: Path, *options: str) -> list[str | Path]:
 
 def _seconds(command: list[str | Path]) -> tuple[float, float]:
     """Wall time, and processor time of the process and those that it started."""
-    started, used = time.perf_counter(), _child_seconds()
+    started, used = time.perf_counter(), child_seconds()
     subprocess.run(command, check=True)
-    return time.perf_counter() - started, _child_seconds() - used
+    return time.perf_counter() - started, child_seconds() - used
 
 
-def _child_seconds() -> float:
+def child_seconds() -> float:
+    """Processor time of all children of this process that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

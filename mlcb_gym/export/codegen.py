@@ -189,7 +189,39 @@ def _static(path: Path, agent: Mapping[str, Any], length: int) -> onnx.ModelProt
     for field, values in (("input", inputs), ("output", outputs), ("value_info", [])):
         graph.ClearField(field)
         getattr(graph, field).extend(values)
+    _transpose_weights(model)
     return model
+
+
+def _transpose_weights(model: onnx.ModelProto) -> None:
+    """Weights that many rows are multiplied by lie as these rows do, so that sums over both can be vectorized: MatMul becomes Gemm."""
+    graph = model.graph
+    weights = {w.name: w for w in graph.initializer}
+    known = [*graph.input, *onnx.shape_inference.infer_shapes(model).graph.value_info]
+    rank = {v.name: len(v.type.tensor_type.shape.dim) for v in known}
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        left, *others = node.input
+        right = weights.get(others[0]) if node.op_type == "MatMul" else None
+        nodes += [node] if right is None or rank.get(left) != 3 or len(right.dims) != 2 else _gemm(graph, node, onnx.numpy_helper.to_array(right))
+    used = {name for node in nodes for name in node.input}
+    left_over = [w for w in graph.initializer if w.name in used]
+    for field, values in (("node", nodes), ("initializer", left_over)):
+        graph.ClearField(field)
+        getattr(graph, field).extend(values)
+
+
+def _gemm(graph: onnx.GraphProto, node: onnx.NodeProto, weights: np.ndarray) -> list[onnx.NodeProto]:
+    """The product of one batch of rows with weights."""
+    (name,), (inner, outer) = node.output, weights.shape
+    constants = {f"{name}_transposed": weights.T.copy(), f"{name}_inner": np.array([-1, inner]), f"{name}_outer": np.array([1, -1, outer])}
+    graph.initializer.extend(onnx.numpy_helper.from_array(value, key) for key, value in constants.items())
+    transposed, flat, batched = constants
+    return [
+        onnx.helper.make_node("Reshape", [node.input[0], flat], [f"{name}_rows"]),
+        onnx.helper.make_node("Gemm", [f"{name}_rows", transposed], [f"{name}_product"], transB=1),
+        onnx.helper.make_node("Reshape", [f"{name}_product", batched], [name]),
+    ]
 
 
 def _true_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
