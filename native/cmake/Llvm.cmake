@@ -18,6 +18,7 @@ target_link_libraries(mlcb_llvm_options INTERFACE mlcb_core)
 if(MLCB_LLVM_OBJECTS)
   add_library(mlcb_llvm_objects OBJECT ${MLCB_LLVM_OBJECTS})
   target_link_libraries(mlcb_llvm_objects PUBLIC mlcb_llvm_options)
+  set_source_files_properties(llvm/observe/Embedding.cpp PROPERTIES COMPILE_OPTIONS -O3) # it sums up vectors
 endif()
 
 if(MLCB_PLUGIN_SOURCES)

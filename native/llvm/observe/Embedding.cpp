@@ -70,9 +70,11 @@ void EntityCounts::addFlowAware(const Function &F, double FlowWeight) {
 void EntityCounts::embed(const Vocabulary &V, std::span<float> Out) const {
   std::vector<double> Sum(Out.size());
   for (Entity E = 0; E < NumEntities; ++E)
-    if (double Count = Counts[E])
-      for (auto [S, Seed] : zip(Sum, V[E]))
-        S += Count * Seed;
+    if (const double Count = Counts[E]) {
+      const ArrayRef<float> Seed = V[E];
+      for (size_t I = 0, Length = std::min(Sum.size(), Seed.size()); I < Length; ++I) // by index, which compilers vectorize
+        Sum[I] += Count * Seed[I];
+    }
   std::copy(Sum.begin(), Sum.end(), Out.begin());
 }
 
