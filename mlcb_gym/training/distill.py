@@ -16,6 +16,7 @@ from gymnasium import spaces
 from torch import Tensor, nn
 from torch.nn import functional
 
+from mlcb_gym.agents.features import DEFAULT
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.training.environment import Environment
@@ -39,13 +40,20 @@ class Outcomes:
         decisions = [d for program in programs for d in program]
         best = np.log([d.best for d in decisions])
         regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
+        regrets = regrets.clip(0.0, distillation.limit) + distillation.doubt * np.stack([_is_other(d) for d in decisions])
         weights = np.array([d.weight for d in decisions]) ** distillation.importance
         return cls(
             batch([d.observation for d in decisions]),
-            torch.from_numpy(regrets.clip(0.0, distillation.limit) / distillation.unit).float(),
+            torch.from_numpy(regrets / distillation.unit).float(),
             torch.from_numpy(-best).float(),
             torch.from_numpy(weights / weights.mean()).float(),
         )
+
+
+def _is_other(decision: Decision) -> np.ndarray:
+    """Whether an answer is another than the compiler's own, ``[actions]``; nowhere where that is not told."""
+    own = next((value for name, value in decision.observation.items() if name.endswith(DEFAULT) and value.size == 1), None)
+    return np.zeros(len(decision.outcomes)) if own is None else np.arange(len(decision.outcomes)) != own.item()
 
 
 def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:

@@ -30,6 +30,8 @@ class Distillation:
         entropy: keeps the policy from deciding on noise.
         importance: the power of a decision's weight that it counts with; 0: all count the same, which biases nothing that depends on the
             observation alone, and is less noisy where few decisions stand for many.
+        doubt: the log gain that any other answer than the compiler's own must promise: what is known of each of many decisions alone does not
+            add up.
     """
 
     epochs: int = 60
@@ -41,6 +43,7 @@ class Distillation:
     limit: float = 0.1
     entropy: float = 0.03
     importance: float = 1.0
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,8 +47,8 @@ public:
 
   template <class T> void advise(T Advice) { say(FrameKind::Advice, std::as_bytes(std::span(&Advice, 1))); }
 
-  void say(FrameKind Kind, std::span<const std::byte> Payload = {}, int Attach = -1) {
-    EXPECT_TRUE(succeeds(Link.send(Kind, Payload, patience(), 0, 0, Attach)));
+  void say(FrameKind Kind, std::span<const std::byte> Payload = {}, int Attach = -1, uint8_t Agent = 0) {
+    EXPECT_TRUE(succeeds(Link.send(Kind, Payload, patience(), Agent, 0, Attach)));
   }
 
   std::vector<std::byte> hear(FrameKind Kind) {
@@ -211,6 +211,19 @@ TEST_F(Conversation, ForkWithoutAChannelIsRefused) {
   EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::ProtocolError, "without a channel for the clone"));
 }
 
+TEST_F(Conversation, WhatIsNoModelIsRefused) {
+  Them.say(FrameKind::Model, bytesOf("no model"));
+  EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::InvalidArgument, "the learner's model: "));
+  Them.hear(FrameKind::Begin);
+  Them.hear(FrameKind::Observation);
+  EXPECT_TRUE(Them.isRefused("the learner's model: "));
+}
+
+TEST_F(Conversation, ModelOfAnAgentThatIsNotThereIsRefused) {
+  Them.say(FrameKind::Model, {}, -1, /*Agent=*/1);
+  EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::ProtocolError, "a model of agent 1, there are 1"));
+}
+
 TEST_F(LearnerSide, ObservationHoldsTensorsAndWantedMetricsByTheirNames) {
   begin();
   const Message Got = Us->receive(patience()).value();
@@ -240,6 +253,16 @@ TEST_F(LearnerSide, MaskedAdviceIsRefusedByTheLearnersEndAndMayBeGivenAnew) {
   EXPECT_TRUE(failsWith(Us->advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "subsequence is masked"));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(3), patience()), ErrorKind::InvalidArgument, "not one of 3 choices"));
   EXPECT_TRUE(succeeds(Us->advise(int64_t(2), patience())));
+}
+
+TEST_F(LearnerSide, EpisodeIsLeftToAModelForEachAgentWhereAdviceIsDue) {
+  const std::string_view Models[] = {"one", "another"};
+  begin();
+  EXPECT_TRUE(failsWith(Us->leaveTo(std::span(Models, 1), patience()), ErrorKind::InvalidArgument, "only where an observation waits"));
+  ASSERT_TRUE(succeeds(Us->receive(patience())));
+  EXPECT_TRUE(failsWith(Us->leaveTo(Models, patience()), ErrorKind::InvalidArgument, "2 models, expected one for each of 1 agents"));
+  EXPECT_TRUE(succeeds(Us->leaveTo(std::span(Models, 1), patience())));
+  EXPECT_TRUE(failsWith(Us->advise(int64_t(2), patience()), ErrorKind::InvalidArgument, "no observation asks"));
 }
 
 TEST_F(LearnerSide, AdviceIsGivenOnceAndOfTheKindThatIsAsked) {
