@@ -17,10 +17,11 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.training.coreset import Matrix, evaluate_sequences
-from mlcb_gym.training.distill import warm_start
+from mlcb_gym.training.distill import Outcomes, warm_start
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.lookahead import Lookahead, look, look_into_all, read_decisions
+from mlcb_gym.training.lookahead import Decision, Lookahead, look, look_into_all, read_decisions
 from mlcb_gym.training.policy import greedy, random
+from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.statistics import geomean
@@ -163,6 +164,13 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
     module.load_state_dict(weights)
     choose = greedy(module.network.eval(), envs[0])
     assert geomean([t.ratio for t in play_in_order(envs, (episode(program, choose) for program in PROGRAMS))]) < 0.97
+
+
+@pytest.mark.parametrize(("told", "expected"), [([1], [[2.0, 0.0, 3.0]]), ([], [[1.0, 0.0, 2.0]])])
+def test_doubt_counts_against_other_answers_than_the_compilers_own(told: list[int], expected: list[list[float]]) -> None:
+    decision = Decision((), {"its_default": np.array(told)}, 1.0, np.exp([0.01, 0.0, 0.02]), 1.0)
+    outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, doubt=0.01))
+    assert outcomes.regrets.tolist() == pytest.approx(np.array(expected))
 
 
 @pytest.mark.parametrize("forks", [3, 7])

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
               "does not start with MLCB"},
         Wrong{"OtherVersion", bytes({'M', 'L', 'C', 'B', 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "a frame of version 2"},
         Wrong{"KindZero", bytes({'M', 'L', 'C', 'B', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "of unknown kind 0"},
-        Wrong{"UnknownKind", bytes({'M', 'L', 'C', 'B', 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "of unknown kind 9"},
+        Wrong{"UnknownKind", bytes({'M', 'L', 'C', 'B', 1, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "of unknown kind 99"},
         Wrong{"Oversized", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 4}),
               "a frame of 67108865 bytes, at most 67108864"},
         Wrong{"OutOfSequence", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}),
