@@ -211,18 +211,19 @@ def baselines(
 def export(
     checkpoint: Annotated[Path, typer.Argument(help="a checkpoint, as RUN/best")],
     folder: Folder,
-    programs: Annotated[str, typer.Option(help="what the decisions are compared on")] = "embedded/validation",
+    programs: Annotated[str | None, typer.Option(help="what the decisions are compared on: embedded/validation, of loops loops/validation")] = None,
     aot: Annotated[bool, typer.Option(help="compile it too, to policy.so in FOLDER")] = False,
     cpu: Cpu = None,
 ) -> None:
     """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
     from mlcb_gym.export.aot import COMPILED, compile_policy
     from mlcb_gym.export.export import export_policy
+    from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.export.parity import check_parity
 
-    export_policy(checkpoint, folder)
+    task = read_manifest(export_policy(checkpoint, folder))["task"]
     compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
-    print(check_parity(checkpoint, folder, programs, compiled=compiled))
+    print(check_parity(checkpoint, folder, programs or f"{CORPUS.get(task, 'embedded')}/validation", compiled=compiled))
 
 
 @app.command("aot")
