@@ -2,7 +2,8 @@
 """What it costs to ask a policy how loops are split, in `clang -O3` over the loop kernels: in the compiler's process, or a warm Python server.
 
 The networks are of the size that `mlcb train loop_distribution` trains and begin as it does: they split nothing, so that all compile the same.
-Of every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it.
+Of every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it; the median of what is compared within
+a round counts.
 """
 
 import json
@@ -73,12 +74,12 @@ def figures() -> Iterator[Figure]:
         suite = [replace(kernel, name=f"{kernel.name}_{copy}") for copy in range(COPIES) for kernel in kernels()]
         whole, part = (_program(Path(name) / f"{len(chosen)}.c", chosen) for chosen in (suite, suite[:1]))
         decisions = _decisions(servers["PyTorch"], whole) - _decisions(servers["PyTorch"], part)
-        seconds = _fastest(ways, whole, part)
-    plain, plain_used = seconds.pop("")
-    each = {way: (wall - plain) / decisions for way, (wall, _) in seconds.items()}
-    yield Figure(f"clang -O3 of {len(suite) - 1} loop kernels", 1e3 * plain, "ms", note=f"{decisions} decisions")
+        seconds = _rounds(ways, whole, part)
+    plain = seconds.pop("")
+    yield Figure(f"clang -O3 of {len(suite) - 1} loop kernels", 1e3 * float(np.median(plain[:, 0])), "ms", note=f"{decisions} decisions")
+    each = {way: float(np.median(total[:, 0] - plain[:, 0])) / decisions for way, total in seconds.items()}
     for way in ("onnx", "aot"):
-        share = (seconds[way][1] - plain_used) / plain_used
+        share = float(np.median(seconds[way][:, 1] / plain[:, 1])) - 1
         yield Figure(f"decisions by {way} / clang -O3", 100 * share, "%", 10, 3, note="processor time, start-up taken off, features in it")
         for server, must, aim in (("PyTorch", 5, 16), ("ONNX Runtime", None, None)):
             note = f"{1e6 * each[way]:.0f} us, {1e6 * each[server]:.0f} us"
@@ -103,10 +104,10 @@ def _decisions(model: Model, program: Path) -> int:
     return len(asked)
 
 
-def _fastest(ways: Mapping[str, Compile], whole: Path, part: Path) -> dict[str, np.ndarray]:
-    """Seconds of a program without those of another: the least of rounds in which all are compiled."""
-    rounds = [{way: (each.seconds(whole), each.seconds(part)) for way, each in ways.items()} for _ in range(ROUNDS)]
-    return {way: np.subtract(*np.min([times[way] for times in rounds], axis=0)) for way in ways}
+def _rounds(ways: Mapping[str, Compile], whole: Path, part: Path) -> dict[str, np.ndarray]:
+    """Seconds of a program without those of another, ``[rounds, 2]``; in every round all are compiled."""
+    rounds = [{way: each.seconds(whole) - each.seconds(part) for way, each in ways.items()} for _ in range(ROUNDS)]
+    return {way: np.array([seconds[way] for seconds in rounds]) for way in ways}
 
 
 def _network(folder: Path) -> Team:
