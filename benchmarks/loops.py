@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What it costs to ask a policy how loops are split, in `clang -O3` over the loop kernels: in the compiler's process, or a warm Python server.
+"""What it costs to ask a policy how loops are split: in `clang -O3` over the loop kernels, and in process against a warm Python server.
 
-The networks are of the size that `mlcb train loop_distribution` trains and begin as it does: they split nothing, so that all compile the same.
-Of every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it; the median of what is compared within
-a round counts.
+The networks are of the size that `mlcb train loop_distribution` trains and begin as it does: they split nothing, so that all compile the same. Of
+every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it; the median of the ratios within a round
+counts. The questions that clang asks are then put to every runner from here, and to a server over a pipe, which has answered them all before.
 """
 
 import json
+import multiprocessing
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import torch
 
 from benchmarks.report import Figure
 from benchmarks.startup import child_seconds
-from mlcb_gym import toolchain
+from mlcb_gym import _native, toolchain
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.kernels import Kernel, kernels, source
@@ -34,58 +35,36 @@ from mlcb_gym.spec import AGENT
 from mlcb_gym.training.es import Es
 from mlcb_gym.training.policy import advised, batch
 
-ROUNDS, COPIES = 15, 4
+ROUNDS, COPIES, REPEATS = 15, 4, 15
 SECONDS = 120.0
+AGENTS = ("selector", "distributor")
+Question = tuple[int, dict[str, np.ndarray]]
 Model = Callable[[str, Mapping[str, Any]], int]
-
-
-@dataclass(frozen=True)
-class Compile:
-    """One way to compile: with ``uri`` a policy in process, with ``model`` one that is served here."""
-
-    uri: str = ""
-    model: Model | None = None
-
-    def seconds(self, program: Path) -> np.ndarray:
-        """Wall time, and processor time of the compiler."""
-        with ExitStack() as entered:
-            server = entered.enter_context(ModelServer(only="loop_distribution")) if self.model else None
-            started, used = time.perf_counter(), child_seconds()
-            compiler = subprocess.Popen(_clang(program, server.uri if server else self.uri))
-            try:
-                if server and self.model:
-                    server.answer(self.model, seconds=SECONDS)
-                compiler.wait(SECONDS)
-            finally:
-                compiler.kill()
-                compiler.wait()
-            return np.array([time.perf_counter() - started, child_seconds() - used])
 
 
 def figures() -> Iterator[Figure]:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="mlcb-") as name:
         policy = Path(name) / "policy"
-        network = _network(policy)
-        compiled = compile_policy(policy, policy / "policy.so")
-        servers = {"PyTorch": _in_torch(network), "ONNX Runtime": _in_onnx(OnnxPolicy(policy))}
-        ways = {"": Compile(), "onnx": Compile(f"onnx:{policy}"), "aot": Compile(f"aot:{compiled}")}
-        ways |= {server: Compile(model=model) for server, model in servers.items()}
+        servers = {"PyTorch": _in_torch(_network(policy)), "ONNX Runtime": _in_onnx(OnnxPolicy(policy))}
+        uris = {"onnx": f"onnx:{policy}", "aot": f"aot:{compile_policy(policy, policy / 'policy.so')}"}
         suite = [replace(kernel, name=f"{kernel.name}_{copy}") for copy in range(COPIES) for kernel in kernels()]
         whole, part = (_program(Path(name) / f"{len(chosen)}.c", chosen) for chosen in (suite, suite[:1]))
-        decisions = _decisions(servers["PyTorch"], whole) - _decisions(servers["PyTorch"], part)
-        seconds = _rounds(ways, whole, part)
+        seconds = _compile_seconds(["", *uris.values()], whole, part)
+        questions = _questions(servers["ONNX Runtime"], whole)
+        served = {server: _served(model, f"{name}/{server.split()[0]}", policy, questions) for server, model in servers.items()}
+        asked = {way: _asked(uri, None, questions) for way, uri in uris.items()}
     plain = seconds.pop("")
-    yield Figure(f"clang -O3 of {len(suite) - 1} loop kernels", 1e3 * float(np.median(plain[:, 0])), "ms", note=f"{decisions} decisions")
-    each = {way: float(np.median(total[:, 0] - plain[:, 0])) / decisions for way, total in seconds.items()}
-    for way in ("onnx", "aot"):
-        share = float(np.median(seconds[way][:, 1] / plain[:, 1])) - 1
-        yield Figure(f"decisions by {way} / clang -O3", 100 * share, "%", 10, 3, note="processor time, start-up taken off, features in it")
+    yield Figure(
+        f"clang -O3 of {len(suite) - 1} loop kernels", 1e3 * float(np.median(plain)), "ms", note=f"processor time, {len(questions)} decisions"
+    )
+    for way, uri in uris.items():
+        share = 100 * (float(np.median(seconds[uri] / plain)) - 1)
+        yield Figure(f"deciding by {way} / clang -O3", share, "%", 10, 3, note="processor time, start-up taken off, features in it")
+    for way in uris:
         for server, must, aim in (("PyTorch", 5, 16), ("ONNX Runtime", None, None)):
-            note = f"{1e6 * each[way]:.0f} us, {1e6 * each[server]:.0f} us"
-            yield Figure(
-                f"decisions a second by {way} / by a Python server with {server}", each[server] / each[way], "x", must, aim, higher=True, note=note
-            )
+            note = f"{1e6 * asked[way]:.0f} us, {1e6 * served[server]:.0f} us from Python"
+            yield Figure(f"decisions by {way} / by a server with {server}", served[server] / asked[way], "x", must, aim, higher=True, note=note)
 
 
 def _program(path: Path, chosen: Sequence[Kernel]) -> Path:
@@ -93,21 +72,73 @@ def _program(path: Path, chosen: Sequence[Kernel]) -> Path:
     return path
 
 
-def _decisions(model: Model, program: Path) -> int:
-    asked: list[str] = []
+def _compile_seconds(uris: Sequence[str], whole: Path, part: Path) -> dict[str, np.ndarray]:
+    """Processor time of a program without that of another, of every round, in which all are compiled."""
+    rounds = [[_seconds(uri, whole) - _seconds(uri, part) for uri in uris] for _ in range(ROUNDS)]
+    return dict(zip(uris, np.transpose(rounds), strict=True))
 
-    def counted(agent: str, tensors: Mapping[str, Any]) -> int:
-        asked.append(agent)
+
+def _seconds(uri: str, program: Path) -> float:
+    used = child_seconds()
+    subprocess.run(_clang(uri, program), check=True, timeout=SECONDS)
+    return child_seconds() - used
+
+
+def _clang(uri: str, program: Path) -> list[str | Path]:
+    policy = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}"] if uri else []
+    return [toolchain.tool("clang"), *policy, "-w", "-O3", "-c", program, "-o", "/dev/null"]
+
+
+def _questions(model: Model, program: Path) -> list[Question]:
+    """What clang asks about a program."""
+    asked: list[Question] = []
+
+    def recorded(agent: str, tensors: Mapping[str, Any]) -> int:
+        asked.append((AGENTS.index(agent), {name: np.array(tensor) for name, tensor in tensors.items()}))
         return model(agent, tensors)
 
-    Compile(model=counted).seconds(program)
-    return len(asked)
+    with ModelServer(only="loop_distribution") as server:
+        compiler = subprocess.Popen(_clang(server.uri, program))
+        try:
+            server.answer(recorded, seconds=SECONDS)
+            compiler.wait(SECONDS)
+        finally:
+            compiler.kill()
+            compiler.wait()
+    return asked
 
 
-def _rounds(ways: Mapping[str, Compile], whole: Path, part: Path) -> dict[str, np.ndarray]:
-    """Seconds of a program without those of another, ``[rounds, 2]``; in every round all are compiled."""
-    rounds = [{way: each.seconds(whole) - each.seconds(part) for way, each in ways.items()} for _ in range(ROUNDS)]
-    return {way: np.array([seconds[way] for seconds in rounds]) for way in ways}
+def _asked(uri: str, spec: str | None, questions: Sequence[Question]) -> float:
+    """Seconds of a question, on average: of each the fastest of several times that all are asked."""
+    with closing(_native.Compiler.open(uri, spec)) as compiler:
+        return float(np.min([[_question_seconds(compiler, question) for question in questions] for _ in range(REPEATS)], axis=0).mean())
+
+
+def _question_seconds(compiler: _native.Compiler, question: Question) -> float:
+    started = time.perf_counter()
+    compiler.observe(*question)
+    return time.perf_counter() - started
+
+
+def _served(model: Model, base: str, policy: Path, questions: Sequence[Question]) -> float:
+    with closing(_native.Compiler.open(f"onnx:{policy}")) as compiler:
+        spec = compiler.spec
+    with _serving(model, f"pipe:{base}") as uri:
+        return _asked(uri, spec, questions)
+
+
+@contextmanager
+def _serving(model: Model, uri: str) -> Iterator[str]:
+    """A process that answers one compiler."""
+    with ModelServer(uri) as server:
+        process = multiprocessing.get_context("fork").Process(target=server.answer, args=(model,), kwargs={"seconds": SECONDS})
+        process.start()
+        try:
+            yield uri
+            process.join(SECONDS)
+        finally:
+            process.kill()
+            process.join()
 
 
 def _network(folder: Path) -> Team:
@@ -130,14 +161,7 @@ def _in_torch(network: Team) -> Model:
 
 
 def _in_onnx(policy: OnnxPolicy) -> Model:
-    agents = list(policy.manifest["agents"])
-
     def answer(agent: str, tensors: Mapping[str, Any]) -> int:
-        return policy.choose({AGENT: agents.index(agent)} | {name: dict(tensors) for name in agents})
+        return policy.choose({AGENT: AGENTS.index(agent)} | {name: dict(tensors) for name in AGENTS})
 
     return answer
-
-
-def _clang(program: Path, uri: str) -> list[str | Path]:
-    policy = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}"] if uri else []
-    return [toolchain.tool("clang"), *policy, "-w", "-O3", "-c", program, "-o", "/dev/null"]
