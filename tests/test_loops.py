@@ -9,6 +9,7 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.kernel_composer import compose
 from mlcb_gym.corpus.kernel_generator import generate
 from mlcb_gym.corpus.kernels import Kernel, kernels, source
 from tests.test_correctness import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
@@ -92,6 +93,13 @@ def test_kernels_print_the_same_whatever_is_cut(answer: str, build: str, tmp_pat
 @pytest.mark.parametrize("first", [0])
 def test_drawn_kernels_print_the_same(first: int, tmp_path: Path) -> None:
     assert_drawn_kernels_print_the_same(first, tmp_path)
+
+
+def test_composed_kernels_print_the_same_and_can_be_split(tmp_path: Path) -> None:
+    text = source(compose(seed) for seed in range(100))
+    plain = sums(tmp_path, text, *SANITIZED)
+    assert sums(tmp_path, text, "-O3", *splitting("always")) == plain
+    assert len(SPLIT.findall(remarks(tmp_path, text, *splitting("always")))) >= 90
 
 
 @pytest.mark.slow

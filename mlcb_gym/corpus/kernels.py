@@ -2,15 +2,17 @@
 """Loop kernels as C programs that time themselves: the table of ``loops/kernels.toml`` joined with its driver."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from mlcb_gym.corpus.corpora import unknown_program
+from mlcb_gym.errors import ProgramError
 
 _FOLDER = files("mlcb_gym.corpus").joinpath("loops")
 LOOPS = "loops"
+COMPOSED = "composed"
 _INCLUDE = "#include KERNELS_FILE\n"
 
 
@@ -23,6 +25,11 @@ class Kernel:
     split: str
     body: str
     pointers: tuple[str, str, str] = ("a", "b", "c")
+
+    @property
+    def uri(self) -> str:
+        """What names this kernel alone."""
+        return f"{LOOPS}/{COMPOSED}/{self.name.removeprefix(f'{COMPOSED}_')}" if self.category == COMPOSED else f"{LOOPS}/{self.split}/{self.name}"
 
     @property
     def definition(self) -> str:
@@ -44,19 +51,31 @@ def is_loops(uri: str) -> bool:
 
 
 def named(uri: str) -> tuple[Kernel, ...]:
-    """All kernels (``"loops"``), those of a split (``"loops/train"``), or one (``"loops/train/NAME"``)."""
+    """All kernels (``"loops"``), those of a split (``"loops/train"``), or one (``"loops/train/NAME"``); of those without end some
+    (``"loops/composed/0-99"``) or one (``"loops/composed/7"``)."""
     _, *rest = uri.strip("/").split("/", 2)
+    if rest[:1] == [COMPOSED]:
+        return tuple(_composed(uri, "".join(rest[1:])))
     found = tuple(kernel for kernel in kernels() if [kernel.split, kernel.name][: len(rest)] == rest)
     if not found:
         raise unknown_program(uri, LOOPS)
     return found
 
 
+def _composed(uri: str, seeds: str) -> Iterator[Kernel]:
+    from mlcb_gym.corpus.kernel_composer import compose
+
+    first, _, last = seeds.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise ProgramError(f"{uri}: expected loops/{COMPOSED}/SEED or loops/{COMPOSED}/FIRST-LAST")
+    return map(compose, range(int(first), int(last or first) + 1))
+
+
 def source(chosen: Iterable[Kernel]) -> str:
     """A C program of these kernels.
 
-    Run without arguments it prints a line for each, its name and a checksum of all that it may write; ``program RUNS`` adds the least seconds
-    of so many runs. ``-DN=...`` sets how many elements an array has (4096).
+    Run without arguments it prints a line for each, its name and a checksum of all that it may write; ``program GROUPS`` adds the seconds that
+    a run takes in the best of so many groups of runs. ``-DN=...`` sets how many elements an array has (4096).
     """
     chosen = tuple(chosen)
     entries = " ".join(f"ENTRY({kernel.name}, {', '.join(kernel.pointers)})" for kernel in chosen)

@@ -31,9 +31,9 @@ ProgramsLike = str | Path | Program | Sequence[str | Path | Program]
 def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """The programs that ``uri`` names.
 
-    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), a file
-    (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a ``corpus_description.json``, as MLGO's tools
-    write it, what that lists), or a sequence of these. Sources are compiled once
+    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), kernels
+    without end by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with
+    a ``corpus_description.json``, as MLGO's tools write it, what that lists), or a sequence of these. Sources are compiled once
     and cached. Whatever is missing, empty or does not compile is a `ProgramError`.
     """
     if isinstance(uri, str | Path | Program):
@@ -90,8 +90,7 @@ def _of_source(source: Path) -> Program:
 
 def _of_kernel(kernel: kernels.Kernel) -> Program:
     compiled = bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name)
-    name = f"{kernels.LOOPS}/{kernel.split}/{kernel.name}"
-    return Program(name, name, compiled, kernel.category, sha256(compiled.read_bytes()).hexdigest())
+    return Program(kernel.uri, kernel.uri, compiled, kernel.category, sha256(compiled.read_bytes()).hexdigest())
 
 
 def _of_module(module: corpora.Module) -> Program:
