@@ -24,7 +24,7 @@ from mlcb_gym.corpus.kernels import named, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
-from mlcb_gym.errors import NoDecisions, ProgramError, TaskError, TrainingError
+from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError, TrainingError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
@@ -34,6 +34,7 @@ from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.lookahead import Decision, look_into_all, read_decisions
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.searches import search_in
@@ -100,6 +101,98 @@ def test_splitting_shows_in_what_is_measured(worker: WorkerSession) -> None:
         assert total == pytest.approx(1 - info["ratio"])
 
 
+OWN = """
+#include <stdlib.h>
+float a[4096], b[4096], c[4096], d[4096];
+int main(void) {
+  for (int round = 0; round < 2000; round++)
+    for (int i = 1; i < 4096; i++) {
+      if (b[i] > 1.0f)
+        a[i] = b[i] * c[i];
+      d[i] = d[i - 1] * 0.5f + c[i] + (float)round;
+    }
+  exit(d[4095] > 1.0f ? 3 : 4);
+}
+"""
+
+
+def test_time_is_that_of_the_program(worker: WorkerSession, tmp_path: Path) -> None:
+    (tmp_path / "own.c").write_text(OWN)
+    for program in ("loops/train/guarded_store", str(tmp_path / "own.c")):  # which says itself what counts; all of main
+        env = LoopDistributionEnv(programs=program, session=worker, reward="time")
+        _, plain = finish(env, never, program)
+        assert plain["ratio"] == pytest.approx(1.0, abs=0.2)
+        total, split = finish(env, always, program)
+        assert split["ratio"] < 0.8
+        assert total == pytest.approx(1 - split["ratio"])
+        assert 0 < split["seconds"] < split["seconds_default"] < 1
+
+
+def test_env_that_measures_time_conforms_and_says_that_it_does_not_repeat() -> None:
+    env = gymnasium.make("LoopDistribution-v0", programs=KERNEL, reward="time")
+    assert env.spec is not None
+    assert env.spec.nondeterministic
+    check_compiler_env(env)
+
+
+UNTIMED = {
+    "int f(void) { return 1; }": "program 'program.c' cannot be timed: it defines neither main nor double mlcb_seconds",
+    "int main(void) { return *(volatile int *)0; }": "the program cannot be timed: it ends by a signal: Segmentation fault",
+    "void g(void); int main(void) { g(); }": "program 'program.c' cannot be timed: .*Symbols not found: .*g",
+    "double mlcb_seconds(void) { return 0; }": "the program cannot be timed: it does not return, or not with seconds above 0",
+    "__attribute__((constructor)) void f(void) {} int main(void) {}": "program 'program.c' cannot be timed: it has constructors",
+    "#include <unistd.h>\nint main(void) { _exit(0); }": "the program cannot be timed: it does not return",
+}
+
+
+@pytest.mark.parametrize("text", UNTIMED)
+def test_program_that_cannot_be_timed_is_one_line(text: str, worker: WorkerSession, tmp_path: Path) -> None:
+    assert_is_not_timed(text, UNTIMED[text], worker, tmp_path / "program.c")
+
+
+@pytest.mark.slow
+def test_program_that_runs_on_is_one_line(worker: WorkerSession, tmp_path: Path) -> None:
+    assert_is_not_timed("int main(void) { for (volatile int i = 1; i;); }", "it runs longer than 10 s", worker, tmp_path / "program.c")
+
+
+def assert_is_not_timed(text: str, why: str, worker: WorkerSession, program: Path) -> None:
+    program.write_text(text)
+    env = LoopDistributionEnv(programs=program, session=worker, reward="time")
+    with pytest.raises(CompilerError, match=why) as caught:
+        env.reset(options={"program": program})
+    assert "\n" not in str(caught.value)
+    env.close()
+
+
+def test_brute_force_finds_what_a_kernel_is_worth(worker: WorkerSession, tmp_path: Path) -> None:
+    env = LoopDistributionEnv(programs="loops/train/coupled_pair", session=worker)
+    (found,) = look_into_all(search_in(env), env.programs, tmp_path)
+    (read,) = read_decisions(tmp_path).values()
+    for decisions in (found.decisions, read):
+        first = decisions[0]
+        assert first.taken == ()
+        assert len(decisions) == 22
+        assert sum(len(ends(decision, decisions)) for decision in decisions) == 24  # 3! orders, 2 * 2 cuts
+        assert first.best == min(min(ends(decision, decisions), default=np.inf) for decision in decisions)
+        assert first.outcomes.shape == (64,)
+        assert all(decision.weight == 1 / 22 for decision in decisions)
+        assert not set(first.observation) ^ {"agent", "selector", "distributor"}
+    assert not list(look_into_all(search_in(env), env.programs, tmp_path))
+
+
+def ends(decision: Decision, decisions: list[Decision]) -> list[float]:
+    """What the answers come to that no other decision follows."""
+    followed = {each.taken for each in decisions}
+    return [float(ratio) for action, ratio in enumerate(decision.outcomes) if np.isfinite(ratio) and (*decision.taken, action) not in followed]
+
+
+def test_brute_force_draws_where_sequences_are_many(worker: WorkerSession) -> None:
+    env = LoopDistributionEnv(programs="loops/train/seven_streams", session=worker)
+    decisions = search_in(env, sequences=20)(env.programs[0])
+    assert sum(len(ends(decision, decisions)) for decision in decisions) == 20
+    assert decisions[0].outcomes.min() < 1.0 <= decisions[0].outcomes.max() or decisions[0].best <= 1.0
+
+
 def test_every_kernel_of_a_split_survives_the_verifier_under_random_answers(worker: WorkerSession) -> None:
     env = LoopDistributionEnv(programs="loops/validation", session=worker, reward="none", verify=True)
     for seed, program in enumerate(env.programs):
@@ -134,13 +227,14 @@ def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"reward": "speed"}, "reward='speed': expected one of cost, throughput, text, none"),
+        ({"reward": "speed"}, "reward='speed': expected one of cost, throughput, text, time, none"),
         ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
         ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
         ({"barred": (0, 1)}, "barred=.0, 1.: expected the distributor's 0 or its 1, and not both"),
         ({"dense": True}, "dense=True: cost is known at the end alone"),
         ({"dimension": 7}, "loop_distribution/.*dimension"),
         ({"programs": "loops/train/none"}, "loops/train/none: no such program, expected loops, loops/SPLIT"),
+        ({"programs": "loops/composed/few"}, "loops/composed/few: expected loops/composed/SEED or loops/composed/FIRST-LAST"),
     ],
 )
 def test_bad_argument_is_named(worker: WorkerSession, arguments: dict[str, Any], message: str) -> None:
@@ -150,7 +244,8 @@ def test_bad_argument_is_named(worker: WorkerSession, arguments: dict[str, Any],
 
 def test_kernels_are_programs_by_name() -> None:
     splits = {split: resolve(f"loops/{split}") for split in ("train", "validation", "test")}
-    assert {split: len(found) for split, found in splits.items()} == {"train": 40, "validation": 8, "test": 16}
+    assert {split: len(found) for split, found in splits.items()} == {"train": 56, "validation": 16, "test": 40}
+    assert [program.uri for program in resolve("loops/composed/3-5")] == [f"loops/composed/{seed}" for seed in (3, 4, 5)]
     assert {program.project for found in splits.values() for program in found} >= {"mixed", "aliasing", "locality"}
 
 
@@ -242,8 +337,6 @@ def test_guard_of_loops_is_one_line_and_no_output(policy: tuple[Team, Path], tmp
     assert not (tmp_path / "out.o").exists()
 
 
-def test_several_agents_are_neither_cloned_nor_searched(worker: WorkerSession) -> None:
+def test_several_agents_are_not_cloned() -> None:
     with pytest.raises(TaskError, match="LoopDistribution-v0: asks several agents, which are not cloned"):
         clone_heuristic(Environment("LoopDistribution-v0", {"programs": KERNEL}), recipe("mlgo"))
-    with pytest.raises(TaskError, match="loop_distribution: asks several agents, which no search tries"):
-        search_in(LoopDistributionEnv(programs=KERNEL, session=worker))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
@@ -119,6 +120,22 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         except BaseException:
             self.close()
             raise
+
+    _registered: EnvSpec | None = None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether equal seeds and actions give equal rewards and ``info``; where not, ``spec.nondeterministic`` says so."""
+        return True
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """As which environment it was made; None where ``gymnasium.make`` did not make it."""
+        return self._registered
+
+    @spec.setter
+    def spec(self, registered: EnvSpec | None) -> None:
+        self._registered = registered and replace(registered, nondeterministic=not self.repeats)
 
     heuristic: ClassVar[str | None] = None
     """The tensor that says what the compiler's own heuristic would do, where there is one."""

@@ -17,6 +17,7 @@ METRICS: dict[str, tuple[str, ...]] = {
     "cost": ("cost", "text"),
     "throughput": ("throughput", "text"),
     "text": ("text", "size"),
+    "time": ("seconds",),
     "none": (),
 }
 """What is measured for each reward; the reward is about the first."""
@@ -53,6 +54,12 @@ class LoopDistributionEnv(RelativeEnv):
     - ``"throughput"``: the same for llvm-mca's cycles of the program, weighted by block frequency and call counts: no caches either, and loops
       that are vectorized run rarely by their block frequency.
     - ``"text"``: the same for bytes of ``.text``.
+    - ``"time"``: the same for the seconds that the program runs. It is really built, in memory, with the code generator as ``clang -O3`` has it, and
+      run in turns with what ``pipeline`` makes of it without any split, each time anew and not from a cache, 8 times each in processes of their own
+      (fewer, but 3 at least, after 5 seconds); the least counts. A program that defines ``double mlcb_seconds(void)`` says itself how long what
+      counts took, as the kernels do; of any other it is all of ``main``, called without arguments. One program at a time is timed on a machine,
+      whoever asks. Rewards and ``info`` differ from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or takes more
+      than 10 seconds is a ``CompilerError`` of ``reset``.
     - ``"none"``: 0, and nothing is measured.
 
     It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
@@ -68,7 +75,7 @@ class LoopDistributionEnv(RelativeEnv):
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``programs`` | ``"loops/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
+    | ``programs`` | ``"loops/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora, ``loops/composed/0-99`` too |
     | ``pipeline`` | ``"default<O3>"`` | whose loops are split before its vectorizer, as ``opt -passes`` reads it |
     | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
@@ -115,6 +122,11 @@ class LoopDistributionEnv(RelativeEnv):
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
         parameters = {"pipeline": pipeline, "optsize": optsize, "dimension": dimension, "vocabulary": vocabulary}
         super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, programs=programs, **kwargs)
+
+    @property
+    def repeats(self) -> bool:
+        """Times do not."""
+        return self._measure != "seconds"
 
     def default_action(self, observation: Observation) -> Action:
         """Places nodes as they come, and splits nothing."""

@@ -9,16 +9,29 @@
 #include "llvm/passes/Metrics.h"
 #include "llvm/passes/OptSize.h"
 #include "llvm/passes/Parameters.h"
+#include "llvm/passes/Race.h"
 #include "llvm/passes/SplitHost.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
 using loop_distribution::Metric;
+
+static bool wantsTime(const ModelRunner &Policy) { return Policy.wants(Metric::seconds) || Policy.wants(Metric::seconds_default); }
+
+static Expected<void> tellTime(const Module &M, ModelRunner &Policy, Race &Timing) {
+  if (auto Entered = Timing.enter(CloneModule(M)); !Entered)
+    return Entered;
+  return Timing.run().map([&](const std::vector<double> &Least) {
+    Policy.metric<double>(Metric::seconds_default) = Least.front();
+    Policy.metric<double>(Metric::seconds) = Least.back();
+  });
+}
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
     : Parameters(std::move(Given)), Target(Target),
@@ -61,9 +74,7 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
     return fail(ErrorKind::SystemError, "splitting loops leaves a module that LLVM's verifier refuses");
   Policy.metric<int64_t>(Metric::loops) = Asked.loops();
   Policy.metric<int64_t>(Metric::parts) = Asked.parts();
-  if (Policy.wants(Metric::cost))
-    Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
-  if (auto Measured = fillMetrics<Metric>(Policy, M, Target); !Measured)
+  if (auto Measured = measure(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
   Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
   const EndReason Why = Asked.asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
@@ -74,10 +85,31 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
   // The program that is known is the one with its attributes.
   const std::string Program =
       Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
+  if (wantsTime(Policy))
+    if (auto Entered = enterDefault(Loaded, Request.Timing); !Entered)
+      return Unexpected(Entered.error());
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
   if (Policy.wants(Metric::cost_default))
     Policy.metric<double>(Metric::cost_default) = Meter.loopCostAfter(Parameters.Pipeline, Loaded);
   return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
+}
+
+/// Runs first what no policy is to blame for.
+Expected<void> LoopDistribution::enterDefault(const Module &Loaded, Race *Timing) {
+  if (!Timing)
+    return fail(ErrorKind::InvalidArgument, "seconds are told by a worker alone, not by a compiler that its user started");
+  std::unique_ptr<Module> Default = CloneModule(Loaded);
+  Heuristic.run(Parameters.Pipeline, *Default);
+  return Timing->enter(std::move(Default));
+}
+
+Expected<void> LoopDistribution::measure(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  if (Policy.wants(Metric::cost))
+    Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
+  if (wantsTime(Policy))
+    if (auto Told = tellTime(M, Policy, *Request.Timing); !Told)
+      return Told;
+  return fillMetrics<Metric>(Policy, M, Target);
 }
 
 static const TaskRegistration Registration("loop_distribution", "default<O3>", &LoopDistribution::prepare, &splitHost);

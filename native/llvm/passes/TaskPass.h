@@ -22,12 +22,15 @@ class Measurer;
 class SharedCache;
 } // namespace measure
 
+class Race;
+
 /// What an episode is asked beside its task.
 struct EpisodeRequest {
   std::vector<int64_t> Barred;           // actions that may not be taken
   bool Verify = false;                   // run LLVM's verifier after every action
   std::string Program;                   // names the module's contents; empty: nobody knows
   measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one
+  Race *Timing = nullptr;                // tells how long programs run, where that can be told
 };
 
 /// A task bound to its parameters and a target; what does not depend on the program is prepared once.

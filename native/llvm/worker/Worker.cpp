@@ -3,6 +3,7 @@
 
 #include "channel/FdChannel.h"
 #include "llvm/worker/EpisodeProcess.h"
+#include "llvm/worker/ProcessRace.h"
 #include "runner/LocalModel.h"
 
 #include "llvm/Target/TargetMachine.h"
@@ -113,8 +114,9 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   if (Child == 0) {
     Control.close(); // its end of file is for the worker alone
     Recurring.close();
-    EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known};
     measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
+    ProcessRace Timing(Target);
+    EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
     runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
   }
   return {};

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A program in memory, without a linker, and what one run of it takes.
+#pragma once
+
+#include "spec/Error.h"
+
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+
+namespace mlcb {
+
+/// The machine code of a module, linked with what this process has loaded. Each run is a process of its own, with the program's variables as
+/// they begin: nothing that it does is seen here.
+class LoadedProgram {
+public:
+  /// Uses the module up. Whatever prevents its runs (another machine's code, no main, a library that is not loaded) is an error.
+  static Expected<LoadedProgram> load(llvm::Module &Program, llvm::TargetMachine &Machine);
+
+  /// Seconds by the clock that main() takes, called with no arguments; where the program defines `double mlcb_seconds(void)`, that is called in
+  /// its place and says them. What it prints is thrown away. A crash, or no end within the limit, is an error.
+  Expected<double> run(double LimitSeconds) const;
+
+private:
+  using Main = int(int, char **, char **);
+  using Stopwatch = double();
+  struct Report;
+
+  [[noreturn]] void runHere(Report &Told) const;
+
+  std::unique_ptr<llvm::orc::LLJIT> Linked;
+  Main *Whole = nullptr;
+  Stopwatch *Timed = nullptr; // null where the whole counts
+};
+
+} // namespace mlcb
