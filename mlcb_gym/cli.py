@@ -166,13 +166,14 @@ def train(
 def search(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
     task: Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="[TASK]")] = "posetrl",
-    programs: Programs = TRAINING,
+    programs: Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")] = None,
     max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
     actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
     env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as reward=object")] = None,
     policy: Annotated[Path | None, typer.Option(help="inliner, eviction: whose decisions are looked into; by default the heuristic's")] = None,
     decisions: Annotated[int, typer.Option(min=1, help="inliner, eviction: how many decisions of a program, drawn at random")] = 12,
     improve: Annotated[bool, typer.Option(help="inliner, eviction: look into all, and go on with the better answer")] = False,
+    sequences: Annotated[int, typer.Option(min=2, help="loop_distribution: sequences of answers tried of a program at most")] = 256,
 ) -> None:
     """Fork the compiler at decisions: what every action leads to, for `mlcb train --decisions`."""
     from rich.progress import track
@@ -181,10 +182,11 @@ def search(
     from mlcb_gym.training.lookahead import look_into_all
     from mlcb_gym.training.searches import search_in
 
-    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps) | _env_arguments(task, env)
+    own = _own_arguments(task, actions=actions, max_steps=max_steps)
+    arguments = {"programs": programs or TRAINING_OF.get(task, TRAINING)} | own | _env_arguments(task, env)
     with closing(env_class(task)(**arguments)) as made:
         failed = 0
-        look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve)
+        look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve, sequences=sequences)
         for found in track(look_into_all(look_into, made.programs, output), total=len(made.programs)):
             if found.error is not None:
                 failed += 1

@@ -5,7 +5,7 @@ A rollout tells what one action led to; from here a policy learns what every act
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +95,7 @@ def look(env: CompilerEnv, program: Program, lookahead: Lookahead) -> list[Decis
             for taken, clone in reached.values():
                 if taken not in kept:
                     clone.close()
-    _back_up(decisions)
+    back_up(decisions)
     return [replace(decision, weight=1 / len(decisions)) for decision in decisions.values()]
 
 
@@ -129,7 +129,7 @@ def _promising(ordered: list[tuple[Actions, CompilerEnv]], width: int, strays: i
     return ordered[:width] + [others[i] for i in rng.permutation(len(others))[:strays]] if width else []
 
 
-def _back_up(decisions: dict[Actions, Decision]) -> None:
+def back_up(decisions: dict[Actions, Decision]) -> None:
     """Replaces what an action reached at once by the best that was reached through it."""
     for taken in sorted(decisions, key=len, reverse=True):
         if taken:
@@ -170,7 +170,6 @@ def read_decisions(folder: Path) -> dict[str, list[Decision]]:
 
 def _write(file: Path, decisions: Sequence[Decision]) -> None:
     longest = max(len(d.taken) for d in decisions)
-    columns = {f"observation/{name}": np.stack([d.observation[name] for d in decisions]) for name in decisions[0].observation}
     unfinished = file.with_suffix(f".{os.getpid()}.tmp")
     with unfinished.open("wb") as stream:
         np.savez_compressed(
@@ -179,21 +178,53 @@ def _write(file: Path, decisions: Sequence[Decision]) -> None:
             ratio=np.array([d.ratio for d in decisions]),
             outcomes=np.stack([d.outcomes for d in decisions]),
             weight=np.array([d.weight for d in decisions]),
-            **columns,  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
+            **_columns([_flat(d.observation) for d in decisions]),  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
         )
     unfinished.replace(file)
 
 
+def _flat(observation: Observation, prefix: str = "observation") -> dict[str, np.ndarray]:
+    """Every tensor by its path: the parts of several agents lie one deeper."""
+    tensors: dict[str, np.ndarray] = {}
+    for name, value in observation.items():
+        tensors |= _flat(value, f"{prefix}/{name}") if isinstance(value, dict) else {f"{prefix}/{name}": np.asarray(value)}
+    return tensors
+
+
+def _nested(tensors: Mapping[str, np.ndarray]) -> Observation:
+    """What ``_flat`` was given."""
+    observation: Observation = {}
+    for path, value in tensors.items():
+        part = observation
+        _, *outer, name = path.split("/")
+        for key in outer:
+            part = part.setdefault(key, {})
+        part[name] = value
+    return observation
+
+
+def _columns(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Each tensor's values, once however often they recur, and which of them each row has."""
+    columns = {}
+    for name in rows[0]:
+        places: dict[bytes, int] = {}
+        index = [places.setdefault(row[name].tobytes(), len(places)) for row in rows]
+        first = {place: row[name] for place, row in reversed(list(zip(index, rows, strict=True)))}
+        columns[name] = np.stack([first[place] for place in range(len(places))])
+        columns[f"index/{name}"] = np.array(index)
+    return columns
+
+
 def _read(file: Path) -> list[Decision]:
     with np.load(file) as columns:
-        names = [name for name in columns.files if name.startswith("observation/")]
         rows = {name: columns[name] for name in columns.files}
     count = len(rows["ratio"])
     weights = rows["weight"] if "weight" in rows else np.full(count, 1 / count)  # which older files leave unsaid
+    places = {name: rows.get(f"index/{name}", np.arange(count)) for name in rows if name.startswith("observation/")}  # as is the index
     return [
         Decision(
             tuple(int(a) for a in rows["taken"][i] if a >= 0),
-            {name.removeprefix("observation/"): rows[name][i] for name in names},
+            _nested({name: rows[name][place[i]] for name, place in places.items()}),
             float(rows["ratio"][i]),
             rows["outcomes"][i],
             float(weights[i]),

@@ -12,26 +12,35 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.training.contrast import Interest, alike, contrast, improve
+from mlcb_gym.training.exhaust import Alike, exhaust
 from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.lookahead import Decision, Lookahead, look
 from mlcb_gym.training.policy import InCompiler
+from mlcb_gym.training.splitting import partition
 
 INTERESTS: Mapping[str, Interest] = {"inliner": interest}
 """By task: which decisions are worth looking into; elsewhere all are alike."""
 
+ALIKE: Mapping[str, Alike] = {"loop_distribution": partition}
+"""By task: which sequences make the same program, and are tried once."""
 
-def search_in(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve_all: bool = False) -> Callable[[Program], list[Decision]]:
-    """A look-ahead where a few decisions are to be taken; where the compiler has a heuristic for each of many, what other answers come to.
+
+def search_in(
+    env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve_all: bool = False, sequences: int = 256
+) -> Callable[[Program], list[Decision]]:
+    """A look-ahead where a few decisions are to be taken; where the compiler has a heuristic for each of many, what other answers come to;
+    every sequence of answers, where several agents give them.
 
     Args:
         policy: the folder of the policy whose answers are contrasted; by default the heuristic's are.
         decisions: how many of a program's on average, unless all are improved.
+        sequences: of several agents, how many are tried of a program at most.
 
     Raises:
-        TaskError: a value is asked for, of which not every one can be tried, or several agents are.
+        TaskError: a value is asked for, of which not every one can be tried.
     """
     if len(env.task_spec.agents) > 1:
-        raise TaskError(f"{env.task}: asks several agents, which no search tries, expected a task of one agent")
+        return partial(exhaust, env, sequences=sequences, alike=ALIKE.get(env.task))
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
