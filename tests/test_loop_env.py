@@ -121,7 +121,7 @@ def test_time_is_that_of_the_program(worker: WorkerSession, tmp_path: Path) -> N
     for program in ("loops/train/guarded_store", str(tmp_path / "own.c")):  # which says itself what counts; all of main
         env = LoopDistributionEnv(programs=program, session=worker, reward="time")
         _, plain = finish(env, never, program)
-        assert plain["ratio"] == pytest.approx(1.0, abs=0.2)
+        assert plain["ratio"] == pytest.approx(1.0, abs=0.3)
         total, split = finish(env, always, program)
         assert split["ratio"] < 0.8
         assert total == pytest.approx(1 - split["ratio"])

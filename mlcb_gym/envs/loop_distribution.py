@@ -57,9 +57,9 @@ class LoopDistributionEnv(RelativeEnv):
     - ``"time"``: the same for the seconds that the program runs. It is really built, in memory, with the code generator as ``clang -O3`` has it, and
       run in turns with what ``pipeline`` makes of it without any split, each time anew and not from a cache, 8 times each in processes of their own
       (fewer, but 3 at least, after 5 seconds); the least counts. A program that defines ``double mlcb_seconds(void)`` says itself how long what
-      counts took, as the kernels do; of any other it is all of ``main``, called without arguments. One program at a time is timed on a machine,
-      whoever asks. Rewards and ``info`` differ from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or takes more
-      than 10 seconds is a ``CompilerError`` of ``reset``.
+      counts took, as the kernels do; of any other it is the CPU time of ``main``, called without arguments. One program at a time is timed on a
+      machine, whoever asks. Rewards and ``info`` differ from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or
+      takes more than 10 seconds is a ``CompilerError`` of ``reset``.
     - ``"none"``: 0, and nothing is measured.
 
     It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.

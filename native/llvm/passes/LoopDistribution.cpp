@@ -16,6 +16,8 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace mlcb {
@@ -24,13 +26,19 @@ using loop_distribution::Metric;
 
 static bool wantsTime(const ModelRunner &Policy) { return Policy.wants(Metric::seconds) || Policy.wants(Metric::seconds_default); }
 
-static Expected<void> tellTime(const Module &M, ModelRunner &Policy, Race &Timing) {
-  if (auto Entered = Timing.enter(CloneModule(M)); !Entered)
+static void tellSeconds(ModelRunner &Policy, double Default, double Own) {
+  Policy.metric<double>(Metric::seconds_default) = Default;
+  Policy.metric<double>(Metric::seconds) = Own;
+}
+
+static Expected<void> tellTime(const Module &M, ModelRunner &Policy, Race *Timing) {
+  if (!Timing) {
+    tellSeconds(Policy, NAN, NAN);
+    return {};
+  }
+  if (auto Entered = Timing->enter(CloneModule(M)); !Entered)
     return Entered;
-  return Timing.run().map([&](const std::vector<double> &Least) {
-    Policy.metric<double>(Metric::seconds_default) = Least.front();
-    Policy.metric<double>(Metric::seconds) = Least.back();
-  });
+  return Timing->run().map([&](const std::vector<double> &Least) { tellSeconds(Policy, Least.front(), Least.back()); });
 }
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
@@ -85,9 +93,9 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
   // The program that is known is the one with its attributes.
   const std::string Program =
       Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
-  if (wantsTime(Policy))
-    if (auto Entered = enterDefault(Loaded, Request.Timing); !Entered)
-      return Unexpected(Entered.error());
+  if (wantsTime(Policy) && Request.Timing)
+    if (auto Entered = enterDefault(Loaded, *Request.Timing); !Entered)
+      return Entered;
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
   if (Policy.wants(Metric::cost_default))
     Policy.metric<double>(Metric::cost_default) = Meter.loopCostAfter(Parameters.Pipeline, Loaded);
@@ -95,19 +103,17 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
 }
 
 /// Runs first what no policy is to blame for.
-Expected<void> LoopDistribution::enterDefault(const Module &Loaded, Race *Timing) {
-  if (!Timing)
-    return fail(ErrorKind::InvalidArgument, "seconds are told by a worker alone, not by a compiler that its user started");
+Expected<void> LoopDistribution::enterDefault(const Module &Loaded, Race &Timing) {
   std::unique_ptr<Module> Default = CloneModule(Loaded);
   Heuristic.run(Parameters.Pipeline, *Default);
-  return Timing->enter(std::move(Default));
+  return Timing.enter(std::move(Default));
 }
 
 Expected<void> LoopDistribution::measure(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (Policy.wants(Metric::cost))
     Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
   if (wantsTime(Policy))
-    if (auto Told = tellTime(M, Policy, *Request.Timing); !Told)
+    if (auto Told = tellTime(M, Policy, Request.Timing); !Told)
       return Told;
   return fillMetrics<Metric>(Policy, M, Target);
 }

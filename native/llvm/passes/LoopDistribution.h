@@ -20,7 +20,7 @@ public:
 
 private:
   Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
-  Expected<void> enterDefault(const llvm::Module &Loaded, Race *Timing);
+  Expected<void> enterDefault(const llvm::Module &Loaded, Race &Timing);
   Expected<void> measure(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
 
   LoopDistributionParameters Parameters;

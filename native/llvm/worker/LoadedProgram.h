@@ -18,8 +18,8 @@ public:
   /// Uses the module up. Whatever prevents its runs (another machine's code, no main, a library that is not loaded) is an error.
   static Expected<LoadedProgram> load(llvm::Module &Program, llvm::TargetMachine &Machine);
 
-  /// Seconds by the clock that main() takes, called with no arguments; where the program defines `double mlcb_seconds(void)`, that is called in
-  /// its place and says them. What it prints is thrown away. A crash, or no end within the limit, is an error.
+  /// Seconds of CPU that main() takes, called with no arguments; where the program defines `double mlcb_seconds(void)`, that is called in its
+  /// place and says them. What it prints is thrown away. A crash, or no end within the limit, is an error.
   Expected<double> run(double LimitSeconds) const;
 
 private:
