@@ -88,13 +88,13 @@ void GraphBuilder::findChecks(bool Allowed) {
   MayCheck = Allowed && All.size() <= MaxChecks;
 }
 
-/// Visits all pairs of different nodes of which one accesses what comes first, as Visitor(access, access, from, to).
+/// Visits all pairs of nodes, and each with itself, of which one accesses what comes first, as Visitor(access, access, from, to).
 template <class Visit>
 void GraphBuilder::forEachDependence(const Conflict &C, ArrayRef<Node> Of, Visit &&Visitor) const {
   const unsigned First = Table.accesses()[C.First].Index, Second = Table.accesses()[C.Second].Index;
   for (unsigned A = 0; A < Of.size(); ++A)
     for (unsigned B = 0; B < Of.size(); ++B) {
-      if (A == B || !Of[A].Needed.test(First) || !Of[B].Needed.test(Second))
+      if (!Of[A].Needed.test(First) || !Of[B].Needed.test(Second))
         continue;
       if (C.Forward)
         Visitor(C.First, C.Second, A, B);
@@ -119,7 +119,10 @@ Relation GraphBuilder::order(ArrayRef<Node> Of) const {
   keepTogether(Of, R);
   for (const Conflict &C : Table.conflicts())
     if (!checkOf(C))
-      forEachDependence(C, Of, [&](unsigned, unsigned, unsigned From, unsigned To) { R[From].set(To); });
+      forEachDependence(C, Of, [&](unsigned, unsigned, unsigned From, unsigned To) {
+        if (From != To)
+          R[From].set(To);
+      });
   closeTransitively(R);
   return R;
 }

@@ -40,7 +40,7 @@ struct Node {
 
 enum class DependenceKind : uint8_t { Flow, Anti, Output };
 
-/// A dependence through memory between two nodes.
+/// A dependence through memory between two nodes, or of one on what it did in an earlier iteration.
 struct Edge {
   unsigned From, To;
   DependenceKind Kind;
