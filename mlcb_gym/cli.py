@@ -183,7 +183,7 @@ def search(
     from mlcb_gym.training.searches import search_in
 
     own = _own_arguments(task, actions=actions, max_steps=max_steps)
-    arguments = {"programs": programs or TRAINING_OF.get(task, TRAINING)} | own | _env_arguments(task, env)
+    arguments = {"programs": programs or [f"{corpus_of(task)}/train"]} | own | _env_arguments(task, env)
     with closing(env_class(task)(**arguments)) as made:
         failed = 0
         look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve, sequences=sequences)
