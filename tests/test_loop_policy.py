@@ -124,7 +124,10 @@ def test_graph_is_seen(questions: list[Question]) -> None:
     assert bytes_ == [8, 12, 8, 4]
     assert (stays, by_size, otherwise, unknown) == ([0, 0, 0, 0], [2, 3, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0])
     assert guarded == [0, 0, 1, 0]
-    assert np.count_nonzero(tensors["dependences"][:6]) == 0
+    flow, *others, nearness, precedes = tensors["dependences"][:6]
+    assert flow.tolist() == np.diag([0, 1, 0, 0]).tolist()  # c[i] of c[i - 1]
+    assert nearness.tolist() == np.diag([0, 0.5, 0, 0]).tolist()
+    assert np.count_nonzero([*others, precedes]) == 0
     shared = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
     np.testing.assert_array_equal(tensors["dependences"][6], shared)
 
