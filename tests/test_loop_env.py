@@ -33,11 +33,13 @@ from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
+from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Decision, look_into_all, read_decisions
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.searches import search_in
+from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 
 KERNEL = "loops/train/mixed_division"
@@ -318,6 +320,32 @@ def test_evolution_trains_both_agents_at_once(tmp_path: Path) -> None:
     assert progress["best_ratio"] < 0.9
     folder = export_policy(best, tmp_path / "policy")
     assert check_parity(best, folder, kernel).disagreements == 0
+
+
+def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:
+    kernels = ["loops/train/mixed_scan_between", "loops/train/coupled_pair", "loops/train/even_and_odd"]
+    environment = Environment("LoopDistribution-v0", {"programs": kernels, "dimension": 0})
+    with closing(LoopDistributionEnv(programs=kernels)) as env:
+        found = list(look_into_all(search_in(env), env.programs, tmp_path / "decisions"))
+    small = {"num_envs": 1, "network": {"hidden": [8, 8]}, "distillation": {"epochs": 100, "weight_decay": 0.0}}
+    chosen = recipe("es", small)
+    weights = warm_start(environment, chosen, tmp_path / "decisions")
+    console, budget = Console(file=io.StringIO()), Budget(iterations=0)
+    best = train(environment, recipe=chosen, validation=resolve(kernels), output=tmp_path / "run", budget=budget, weights=weights, console=console)
+    reachable = geomean([each.decisions[0].best for each in found])
+    assert reachable < 0.9
+    assert read_run(best)["progress"]["best_ratio"] == pytest.approx(reachable, rel=0.01)
+
+
+def test_decisions_of_another_embedding_are_named(tmp_path: Path) -> None:
+    environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
+    with closing(LoopDistributionEnv(programs=KERNEL, dimension=0)) as env:
+        list(look_into_all(search_in(env), env.programs, tmp_path))
+    with pytest.raises(TrainingError, match="decisions with embeddings of 0, the environment shows 300"):
+        warm_start(environment, recipe("es"), tmp_path)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(TrainingError, match="no decisions to learn from"):
+        warm_start(environment, recipe("es"), tmp_path / "none")
 
 
 def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:

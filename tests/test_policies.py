@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every policy that ships fits this build, decides alike in every runtime, and has a card."""
 
-from contextlib import closing
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
-from mlcb_gym import _native
+from mlcb_gym.corpus.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import Observation
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.parity import OnnxPolicy, in_process
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
 from mlcb_gym.training.rollouts import episode, play
+from tests.test_loops import SPLIT, remarks, sums
 
 POLICIES = sorted(shipped().items())
+LOOPS = "loops/validation"
 PROGRAMS = ("embedded/test/aes", "embedded/test/btree", "embedded/validation/huffman")
 
 
@@ -29,19 +32,27 @@ def test_policy_is_bound_to_this_build(name: str, folder: Path) -> None:
 @pytest.mark.parametrize(("name", "folder"), POLICIES, ids=lambda value: str(value))
 def test_policy_decides_alike_in_process(name: str, folder: Path, worker: WorkerSession) -> None:
     policy = OnnxPolicy(folder)
-    chosen: list[tuple[int, int]] = []
-    with closing(_native.Compiler.open(f"onnx:{folder}")) as compiler:
+    programs = LOOPS if policy.task == "loop_distribution" else PROGRAMS
+    seen: list[Observation] = []
 
-        def choose(observation: Observation) -> int:
-            chosen.append((policy.choose(observation), int(compiler.observe(0, observation))))
-            return chosen[-1][0]
+    def choose(observation: Observation) -> int:
+        seen.append(deepcopy(observation))
+        return int(policy.choose(observation))
 
-        env = env_class(policy.task)(programs=PROGRAMS, session=worker, **policy.env_arguments)
-        traces = list(play([env], (episode(program, choose) for program in resolve(PROGRAMS))))
-    assert all(in_python == in_process for in_python, in_process in chosen)
+    env = env_class(policy.task)(programs=programs, session=worker, **policy.env_arguments)
+    traces = list(play([env], (episode(program, choose) for program in resolve(programs))))
     assert not any(trace.error for trace in traces)
+    assert in_process(f"onnx:{folder}", seen) == [policy.advice(observation) for observation in seen]
 
 
 @pytest.mark.parametrize(("name", "folder"), POLICIES, ids=lambda value: str(value))
 def test_policy_has_a_card(name: str, folder: Path) -> None:
     assert (folder / "README.md").read_text().startswith("# ")
+
+
+def test_loops_that_the_policy_splits_print_the_same(tmp_path: Path) -> None:
+    write_clang_config(tmp_path / "mlcb.cfg", [shipped()["loop_distribution"]], guard=False)
+    text = source(kernels())
+    assert sums(tmp_path, text, f"--config={tmp_path}/mlcb.cfg", "-O3") == sums(tmp_path, text, "-O0")
+    said = remarks(tmp_path, text, f"--config={tmp_path}/mlcb.cfg", "-O3")
+    assert len({parts for _, parts, _ in SPLIT.findall(said)}) > 1  # some are split, some are not

@@ -13,12 +13,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from gymnasium import spaces
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from mlcb_gym.agents.features import DEFAULT
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
+from mlcb_gym.spec import AGENT
+from mlcb_gym.training.coaching import coach
+from mlcb_gym.training.descent import minimise
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Decision, read_decisions
 from mlcb_gym.training.policy import batch
@@ -59,11 +62,13 @@ def _is_other(decision: Decision) -> np.ndarray:
 def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:
     """The weights that training starts from, distilled from what searches wrote to ``folders``."""
     decisions = [program for folder in folders for program in read_decisions(folder).values()]
-    outcomes = Outcomes.of(decisions, recipe.distillation)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
+        if AGENT in observation_space.spaces:
+            return coach(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe)
+        outcomes = Outcomes.of(decisions, recipe.distillation)
         return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe)
 
 
@@ -101,7 +106,7 @@ def fit(
         inference_only=False,
     )
     module.network.features.standardise(observations)
-    _minimise(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
+    minimise(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 
@@ -114,18 +119,3 @@ def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, recipe
     returns = recipe.shaping.scale * outcomes.gains[rows].clamp(-limit, limit)
     value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
     return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss
-
-
-def _minimise(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
-    """AdamW over shuffled batches of ``rows``, its learning rate rising and falling once; ``loss`` is that of a batch, given by its indices."""
-    optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
-    steps = distillation.epochs * -(-rows // distillation.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, distillation.lr, total_steps=steps)
-    module.train()
-    for _ in range(distillation.epochs):
-        for drawn in torch.randperm(rows).split(distillation.batch):
-            optimizer.zero_grad()
-            loss(drawn).backward()
-            torch.nn.utils.clip_grad_norm_(module.parameters(), distillation.clip)
-            optimizer.step()
-            schedule.step()
