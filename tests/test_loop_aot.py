@@ -27,6 +27,8 @@ from mlcb_gym.training.policy import asked, random
 from mlcb_gym.training.rollouts import observed, play_in_order
 
 MANY = 37
+SPLITS = 3.0
+"""How much rather than not networks that were never trained split a loop."""
 WIDE = f"""
 extern float x[{MANY}][1000];
 void wide(void) {{
@@ -41,9 +43,11 @@ void wide(void) {{
 def onnx(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Graph networks of the size that is trained; they never were."""
     env = LoopDistributionEnv(programs="loops/train/mixed_division", session=worker, reward="none")
-    torch.manual_seed(5)  # one that splits some loops, and some not
+    torch.manual_seed(5)
     network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0)).eval()
     assert isinstance(network, Team)
+    with torch.no_grad():
+        network["distributor"].head[-1].bias += torch.tensor([0.0, SPLITS])
     folder = tmp_path_factory.mktemp("loops") / "policy"
     return write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
@@ -77,6 +81,7 @@ def test_decisions_on_every_kernel_are_those_of_onnx_runtime(onnx: Path, aot: Pa
     uris = (f"onnx:{onnx}", f"aot:{aot}")
     expected, padded = (in_process(uri, observations) for uri in uris)
     assert padded == expected
+    assert {advice for o, advice in zip(observations, expected, strict=True) if o[AGENT] == 1} == {0, 1}
     for uri in uris:
         with closing(_native.Compiler.open(uri)) as compiler:
             assert [compiler.observe(*in_true_size(observation)) for observation in observations] == expected
