@@ -30,6 +30,7 @@ from mlcb_gym.training.train import Budget, train
 
 MINUTES = float(os.environ.get("DEMO_MINUTES", "4"))
 OUTPUT = Path("runs/demo")
+ABOUT_SIZE = ("inliner", "posetrl")
 RANDOM_EPISODES, SEED = 10, 1
 
 console = Console()
@@ -45,7 +46,7 @@ def main() -> None:
     console.print(f"{policy}: {', '.join(sorted(p.name for p in policy.iterdir()))}")
     console.rule("3. Compile programs never seen, in process, in stock clang; run them; compare their output")
     programs = resolve("embedded/test")
-    policies = {"trained just now": policy} | {f"shipped ({name})": path for name, path in shipped().items()}
+    policies = {"trained just now": policy} | {f"shipped ({name})": shipped()[name] for name in ABOUT_SIZE}
     ratios = {label: compile_and_check(path, programs, label) for label, path in policies.items()}
     ratios["random episode"], ratios[f"best of {RANDOM_EPISODES} random"] = random_null(programs)
     report(programs, ratios)
