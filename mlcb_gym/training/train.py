@@ -24,6 +24,7 @@ from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
+from mlcb_gym.training.descent import limit_threads
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
 from mlcb_gym.training.policy import random_observations
 from mlcb_gym.training.progress import Display
@@ -98,7 +99,7 @@ def start_ray() -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    limit_threads()
     if not ray.is_initialized():
         ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20)
     register_for_rllib()
