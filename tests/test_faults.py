@@ -319,7 +319,7 @@ def test_learner_that_answers_slowly_and_then_not_at_all_is_given_up(path: Path,
 WRONG_FOR_ANYBODY = {
     "foreign": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not start with MLCB"),
     "version": (HEADER.pack(b"MLCB", 2, HELLO, 0, 0, 0, 0), "version 2"),
-    "unknown kind": (HEADER.pack(b"MLCB", 1, 9, 0, 0, 0, 0), "unknown kind 9"),
+    "unknown kind": (HEADER.pack(b"MLCB", 1, 99, 0, 0, 0, 0), "unknown kind 99"),
     "oversized": (HEADER.pack(b"MLCB", 1, HELLO, 0, 0, 0, (64 << 20) + 1), "67108865 bytes, at most 67108864"),
     "out of order": (HEADER.pack(b"MLCB", 1, HELLO, 0, 0, 7, 0), "frame 7 came where frame 0 was due"),
 }

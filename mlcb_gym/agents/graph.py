@@ -97,7 +97,7 @@ class GraphNetwork(nn.Module):
         """Fixes the statistics of features to those of the nodes in a batch of observations."""
         nodes = self._features(observation)[observation["statements"] > 0]
         self.mean.copy_(nodes.mean(dim=0))
-        self.deviation.copy_(nodes.std(dim=0).clamp_min(MIN_DEVIATION))
+        self.deviation.copy_(nodes.std(dim=0, correction=0).clamp_min(MIN_DEVIATION))
 
     def _features(self, observation: Mapping[str, Tensor]) -> Tensor:
         """What is known of each node, and of the loop, ``[batch, nodes, features]``."""

@@ -66,7 +66,7 @@ def _composed(uri: str, seeds: str) -> Iterator[Kernel]:
     from mlcb_gym.corpus.kernel_composer import compose
 
     first, _, last = seeds.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal()):
+    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
         raise ProgramError(f"{uri}: expected loops/{COMPOSED}/SEED or loops/{COMPOSED}/FIRST-LAST")
     return map(compose, range(int(first), int(last or first) + 1))
 

@@ -198,14 +198,15 @@ def _transpose_weights(model: onnx.ModelProto) -> None:
     graph = model.graph
     weights = {w.name: w for w in graph.initializer}
     known = [*graph.input, *onnx.shape_inference.infer_shapes(model).graph.value_info]
-    rank = {v.name: len(v.type.tensor_type.shape.dim) for v in known}
+    shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in known}
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
-        left, *others = node.input
-        right = weights.get(others[0]) if node.op_type == "MatMul" else None
-        nodes += [node] if right is None or rank.get(left) != 3 or len(right.dims) != 2 else _gemm(graph, node, onnx.numpy_helper.to_array(right))
-    used = {name for node in nodes for name in node.input}
-    left_over = [w for w in graph.initializer if w.name in used]
+        right = weights.get(node.input[1]) if node.op_type == "MatMul" else None
+        left = shapes.get(node.input[0], []) if right is not None else []
+        fits = len(left) == 3 and left[0] == 1 and right is not None and len(right.dims) == 2
+        nodes += _gemm(graph, node, onnx.numpy_helper.to_array(right)) if right is not None and fits else [node]
+    replaced = {name for node in graph.node for name in node.input} - {name for node in nodes for name in node.input}
+    left_over = [w for w in graph.initializer if w.name not in replaced]
     for field, values in (("node", nodes), ("initializer", left_over)):
         graph.ClearField(field)
         getattr(graph, field).extend(values)

@@ -20,7 +20,7 @@ from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.descent import minimise
 from mlcb_gym.training.lookahead import Decision
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.trees import Trees
+from mlcb_gym.training.trees import Trees, tells
 
 
 def coach(
@@ -39,6 +39,7 @@ def coach(
     module = Evolved(observation_space=observation_space, action_space=action_space, model_config={"network": asdict(recipe.network)})
     team = module.network
     assert isinstance(team, Team)
+    programs = [decisions for decisions in programs if decisions and tells(decisions[0])]
     if not programs:
         raise TrainingError("no decisions to learn from, expected what `mlcb search` wrote")
     shown = observation_space[next(iter(team))]
@@ -52,7 +53,8 @@ def coach(
 def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
     """Without the embeddings, where the environment shows none."""
     width = space.spaces["embedding"].shape[1]  # type: ignore[index]
-    given = {name: {**seen, "embedding": seen["embedding"][..., :width]} if seen else seen for name, seen in trees.observations.items()}
+    shown = slice(0 if width == 0 else None)
+    given = {name: {**seen, "embedding": seen["embedding"][..., shown]} if seen else seen for name, seen in trees.observations.items()}
     narrow = [seen for seen in given.values() if seen and seen["embedding"].shape[-1] != width]
     if narrow:
         raise TrainingError(f"decisions with embeddings of {narrow[0]['embedding'].shape[-1]}, the environment shows {width}: expected dimension=0")
@@ -63,7 +65,8 @@ def _standardise(team: Team, trees: Trees) -> None:
     """All agents see the same of a loop."""
     for name, network in team.items():
         assert isinstance(network, GraphNetwork)
-        network.standardise(trees.observations[name])
+        if trees.observations[name]:
+            network.standardise(trees.observations[name])
 
 
 def _loss(team: Team, trees: Trees, distillation: Distillation) -> Tensor:

@@ -83,7 +83,8 @@ class LoopEvaluation:
     @property
     def title(self) -> str:
         """What the methods are compared on, and how."""
-        return f"{len(self.programs)} programs of {len(set(self.projects))} projects, each run in {self.rounds} rounds (kernels {RUNS} times in each)"
+        of = f"{len(self.programs)} programs of {len(set(self.projects))} projects"
+        return f"{of}, each run in {self.rounds} rounds (kernels {RUNS} groups of runs in each)"
 
     @property
     def bounded(self) -> str:
@@ -104,7 +105,7 @@ def evaluate_loops(
 
     Args:
         counts: of how many random ways to split the fastest is taken.
-        rounds: how often every executable is started, where a kernel runs ``RUNS`` times; for the optimum as often again.
+        rounds: how often every executable is started, where a kernel is timed in ``RUNS`` groups of runs; for the optimum as often again.
 
     Raises:
         ProgramError: a program does not build, or prints other than at ``-O0``.

@@ -17,6 +17,11 @@ from mlcb_gym.training.policy import asked, batch
 RULED_OUT = -1e9
 
 
+def tells(decision: Decision) -> bool:
+    """Whether any end is known behind it."""
+    return bool(np.isfinite(decision.outcomes).any())
+
+
 @dataclass(frozen=True)
 class Trees:
     """The decisions on programs, all in one batch.
@@ -42,7 +47,8 @@ class Trees:
 
     @classmethod
     def of(cls, decisions: Sequence[Decision], agents: Sequence[str]) -> "Trees":
-        """The tree of one program, as ``exhaust`` finds it."""
+        """The tree of one program, as ``exhaust`` finds it. A decision behind which the compiler always failed tells nothing."""
+        decisions = [decision for decision in decisions if tells(decision)]
         places = {decision.taken: place for place, decision in enumerate(decisions)}
         outcomes = np.stack([d.outcomes for d in decisions])
         ends = [(*d.taken, int(action)) for d, row in zip(decisions, outcomes, strict=True) for action in np.flatnonzero(row < np.inf)]

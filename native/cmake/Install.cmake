@@ -15,6 +15,7 @@ target_include_directories(mlcb_c INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_
 # A header that says so needs libraries which a user of the others need not have.
 file(GLOB MLCB_HEADERS CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
      spec/*.h spec/*.inc serdes/*.h channel/*.h protocol/*.h runner/*.h tasks/*.def tasks/*.inc)
+list(REMOVE_ITEM MLCB_HEADERS runner/AotMath.h runner/AotVarying.h) # C, for what mlcb_gym/export/aot.py makes
 foreach(Header ${MLCB_HEADERS})
   file(STRINGS ${Header} Private REGEX "For .cpp files only")
   if(NOT Private)
