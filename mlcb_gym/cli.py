@@ -48,6 +48,7 @@ class Algorithm(StrEnum):
 
 
 Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
+TrainingPrograms = Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")]
 CORPUS = {"loop_distribution": "loops"}
 """What a task is trained on and judged by, where that is not the default corpus."""
 TRAINING = ["default/train"]
@@ -118,7 +119,7 @@ def train(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of checkpoints and curves")],
     algo: Annotated[Algorithm | None, typer.Option(help="whose recipe; by default the one that suits the task")] = None,
-    programs: Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")] = None,
+    programs: TrainingPrograms = None,
     validation: Annotated[
         list[str] | None, typer.Option(help="what the best checkpoint is chosen by: of a corpus's train split its validation split; repeatable")
     ] = None,
@@ -166,7 +167,7 @@ def train(
 def search(
     output: Annotated[Path, typer.Option("--output", "-o", help="folder of decisions")],
     task: Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="[TASK]")] = "posetrl",
-    programs: Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")] = None,
+    programs: TrainingPrograms = None,
     max_steps: Annotated[int, typer.Option(help="posetrl: decisions in an episode at most")] = 10,
     actions: Annotated[str, typer.Option(help="posetrl: a list that ships, or a file")] = "default",
     env: Annotated[list[str] | None, typer.Option("--env", help="an argument of the environment, as reward=object")] = None,

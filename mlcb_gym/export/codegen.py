@@ -202,14 +202,19 @@ def _transpose_weights(model: onnx.ModelProto) -> None:
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
         right = weights.get(node.input[1]) if node.op_type == "MatMul" else None
-        left = shapes.get(node.input[0], []) if right is not None else []
-        fits = len(left) == 3 and left[0] == 1 and right is not None and len(right.dims) == 2
-        nodes += _gemm(graph, node, onnx.numpy_helper.to_array(right)) if right is not None and fits else [node]
+        if right is not None and len(right.dims) == 2 and _is_batch_of_one(shapes.get(node.input[0], [])):
+            nodes += _gemm(graph, node, onnx.numpy_helper.to_array(right))
+        else:
+            nodes.append(node)
     replaced = {name for node in graph.node for name in node.input} - {name for node in nodes for name in node.input}
     left_over = [w for w in graph.initializer if w.name not in replaced]
     for field, values in (("node", nodes), ("initializer", left_over)):
         graph.ClearField(field)
         getattr(graph, field).extend(values)
+
+
+def _is_batch_of_one(shape: Sequence[int]) -> bool:
+    return len(shape) == 3 and shape[0] == 1
 
 
 def _gemm(graph: onnx.GraphProto, node: onnx.NodeProto, weights: np.ndarray) -> list[onnx.NodeProto]:

@@ -106,9 +106,9 @@ class Contest:
         fastest[OPTIMUM] = min(again, key=again.__getitem__)
         methods = {BASELINE: self._methods[BASELINE], AGAIN: self._copy(), **self._methods, **fastest}
         drawn = self._drawn[: self._random]
-        least = self._executables.time([*methods.values(), *drawn], rounds, self._rng)
-        mean = {f"random, mean of {len(drawn)}": geomean([least[path] for path in drawn])}
-        own = {method: least[path] for method, path in methods.items()}
+        taken = self._executables.time([*methods.values(), *drawn], rounds, self._rng)
+        mean = {f"random, mean of {len(drawn)}": geomean([taken[path] for path in drawn])}
+        own = {method: taken[path] for method, path in methods.items()}
         return {**own, **mean, OPTIMUM: own.pop(OPTIMUM)}
 
     def _known(self, rounds: int) -> tuple[dict[Path, float], dict[Path, float]]:

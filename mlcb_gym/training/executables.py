@@ -21,7 +21,7 @@ from mlcb_gym.training.linking import LIBRARIES
 COMMON = ("-w", "-ffp-contract=off")
 """Sums of floats are the same to the bit at every level."""
 RUNS = 5
-"""How often a loop kernel is run by one process, the least of which counts."""
+"""How many groups of runs a loop kernel is timed in by one process, the fastest of which counts."""
 QUARTILE = 0.25
 """Which of the processes' times counts: where a process comes to lie in memory makes it fast for once in many, or slow. On 24 kernels the least of 24
 processes differed from itself by 5 % (root mean square), the median by 2 %, this by 0.3 %."""

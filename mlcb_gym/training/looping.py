@@ -38,8 +38,8 @@ class LoopEvaluation:
 
     def add(self, seconds: Mapping[str, float], tried: Tried) -> None:
         """The next program."""
-        for method, least in seconds.items():
-            self.seconds.setdefault(method, []).append(least)
+        for method, taken in seconds.items():
+            self.seconds.setdefault(method, []).append(taken)
         self.tried.append(tried)
 
     def ratios(self, method: str, other: str = BASELINE) -> list[float]:

@@ -101,20 +101,11 @@ class Trees:
         """What the sequences of each program cost, ``[sequences]``, on average where answers are drawn, ``[programs]``."""
         steps = logits.log_softmax(dim=1)[self.steps[0], self.steps[1]]
         likely = torch.zeros(len(self.logs)).index_add(0, self.sequences, steps).exp()
-        return self._summed(likely * costs)
-
-    def greedy(self, logits: Tensor) -> Tensor:
-        """The log ratio of each program where the best answer is given always, ``[programs]``."""
-        best = logits.argmax(dim=1)[self.steps[0]] == self.steps[1]
-        missed = torch.zeros(len(self.logs)).index_add(0, self.sequences, (~best).float())
-        return self._summed(self.logs * (missed == 0))
+        return torch.zeros(self.num_programs).index_add(0, self.programs, likely * costs)
 
     def best(self) -> Tensor:
         """The log ratio of the best sequence of each program, ``[programs]``."""
         return torch.zeros(self.num_programs).scatter_reduce(0, self.programs, self.logs, "amin", include_self=False)
-
-    def _summed(self, costs: Tensor) -> Tensor:
-        return torch.zeros(self.num_programs).index_add(0, self.programs, costs)
 
 
 def _cut(observations: Mapping[str, Tensor]) -> dict[str, Tensor]:
