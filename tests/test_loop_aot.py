@@ -27,8 +27,6 @@ from mlcb_gym.training.policy import asked, random
 from mlcb_gym.training.rollouts import observed, play_in_order
 
 MANY = 37
-SPLITS = 3.0
-"""How much rather than not networks that were never trained split a loop."""
 WIDE = f"""
 extern float x[{MANY}][1000];
 void wide(void) {{
@@ -40,14 +38,27 @@ void wide(void) {{
 
 
 @pytest.fixture(scope="module")
-def onnx(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Graph networks of the size that is trained; they never were."""
+def observations(worker: WorkerSession) -> list[Observation]:
+    """Of a random episode on every kernel."""
+    env = LoopDistributionEnv(programs="loops", session=worker, reward="none")
+    rng = np.random.default_rng(1)
+    episodes = play_in_order([env], (observed(program, random(rng)) for program in env.programs))
+    return [observation for seen in episodes for observation in seen]
+
+
+@pytest.fixture(scope="module")
+def onnx(worker: WorkerSession, observations: list[Observation], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Graph networks of the size that is trained; they never were. They split about every other time."""
     env = LoopDistributionEnv(programs="loops/train/mixed_division", session=worker, reward="none")
     torch.manual_seed(5)
     network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0)).eval()
     assert isinstance(network, Team)
+    distributor = network["distributor"]
+    seen = [observation["distributor"] for observation in observations if "distributor" in observation]
+    batch = {name: torch.stack([torch.as_tensor(one[name]) for one in seen]) for name in seen[0]}
     with torch.no_grad():
-        network["distributor"].head[-1].bias += torch.tensor([0.0, SPLITS])
+        merge, split = distributor(batch).unbind(dim=1)
+        distributor.head[-1].bias += torch.tensor([0.0, (merge - split).mean()])
     folder = tmp_path_factory.mktemp("loops") / "policy"
     return write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
@@ -55,15 +66,6 @@ def onnx(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture(scope="module")
 def aot(onnx: Path) -> Path:
     return compile_policy(onnx, onnx.with_name("policy.so"))
-
-
-@pytest.fixture(scope="module")
-def observations(worker: WorkerSession) -> list[Observation]:
-    """Of a random episode on every kernel."""
-    env = LoopDistributionEnv(programs="loops", session=worker, reward="none")
-    rng = np.random.default_rng(1)
-    episodes = play_in_order([env], (observed(program, random(rng)) for program in env.programs))
-    return [observation for seen in episodes for observation in seen]
 
 
 def in_true_size(observation: Observation) -> tuple[int, Observation]:
