@@ -26,6 +26,9 @@ WIDTH = 16
 ROUNDS = 2
 """How far a node sees."""
 
+FLAGS = 6
+"""Features that all graphs have."""
+
 MIN_DEVIATION = 0.1
 """What hardly varies in training carries no more weight than this allows."""
 
@@ -50,8 +53,7 @@ class GraphNetwork(nn.Module):
         width, *hidden = config.hidden or (WIDTH,)
         self.choices = int(action_space.n)
         self.selects = self.choices == self.nodes
-        per_node = shape["embedding"][1] + shape["opcodes"][1] + shape["memory"][1] + kinds + 5
-        features = per_node + shape["loop"][0] + 1
+        features = shape["embedding"][1] + shape["opcodes"][1] + shape["memory"][1] + kinds + shape["loop"][0] + FLAGS
         self.register_buffer("mean", torch.zeros(features))
         self.register_buffer("deviation", torch.ones(features))
         self.embed = nn.Linear(features, width)
@@ -60,37 +62,25 @@ class GraphNetwork(nn.Module):
         self.head = Mlp(4 * width, 1 if self.selects else self.choices, head)
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        there = (observation["statements"] > 0).float().unsqueeze(2)
         edges = torch.asinh(observation[GRAPH])
+        both_ways = torch.cat([edges.transpose(2, 3), edges], dim=1)
         standardised = ((self._features(observation) - self.mean) / self.deviation).clamp(-CLIP, CLIP)
-        state = functional.silu(self.embed(standardised)) * there
+        state = functional.silu(self.embed(standardised))
         for each in self.rounds:
-            state = each(state, edges) * there
-        previous = self._at(observation, "previous")
-        pooled = [self._mean(state, there), self._mean(state, self._in_last_part(observation).unsqueeze(2)), self._mean(state, previous.unsqueeze(2))]
+            state = each(state, both_ways)
+        chosen = [] if self.selects else [self._at(observation, "chosen")]
+        seen = self._means(state, torch.cat([*chosen, self._there(observation), *self._last(observation)], dim=2))
         if self.selects:
-            around = torch.cat(pooled, dim=1).unsqueeze(1).expand(-1, state.shape[1], -1)
-            logits: Tensor = self.head(torch.cat([state, around], dim=2)).squeeze(2)
+            logits: Tensor = self.head(torch.cat([state, seen.expand(-1, state.shape[1], -1)], dim=2)).squeeze(2)
             return functional.pad(logits, (0, self.choices - logits.shape[1]))
-        chosen = self._mean(state, self._at(observation, "chosen").unsqueeze(2))
-        whole: Tensor = self.head(torch.cat([chosen, *pooled], dim=1))
+        whole: Tensor = self.head(seen.squeeze(1))
         return whole
 
     @staticmethod
-    def _mean(state: Tensor, chosen: Tensor) -> Tensor:
-        """Over the nodes that are chosen, ``[batch, width]``; zeros where none is."""
-        return (state * chosen).sum(dim=1) / chosen.sum(dim=1).clamp_min(1)
-
-    def _in_last_part(self, observation: Mapping[str, Tensor]) -> Tensor:
-        """1 for the nodes of the part that a node would be put into, ``[batch, nodes]``."""
-        part = observation["part"].float()
-        last = (self._at(observation, "previous") * part).sum(dim=1, keepdim=True)
-        return (
-            (part == last).float()
-            * (part >= 0).float()
-            * (observation["statements"] > 0).float()
-            * (observation["previous"].reshape(-1, 1) >= 0).float()
-        )
+    def _means(state: Tensor, sets: Tensor) -> Tensor:
+        """Over each set of nodes, one after another, ``[batch, 1, sets * width]``; zeros where it is empty."""
+        sums = sets.transpose(1, 2) @ state
+        return (sums / sets.sum(dim=1).clamp_min(1).unsqueeze(2)).flatten(1).unsqueeze(1)
 
     @torch.no_grad()
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
@@ -101,29 +91,43 @@ class GraphNetwork(nn.Module):
 
     def _features(self, observation: Mapping[str, Tensor]) -> Tensor:
         """What is known of each node, and of the loop, ``[batch, nodes, features]``."""
-        part, statements = observation["part"].float(), observation["statements"].float()
-        previous = self._at(observation, "previous")
-        placed = (part >= 0).float() * (statements > 0).float()
+        own = [observation[name].float() for name in ("embedding", "opcodes", "memory")]
+        statements = observation["statements"].float().unsqueeze(2)
         # Nodes that are alike in all else differ in their place: runtimes round differently, and would break a tie so.
-        place = torch.arange(part.shape[1]).float().expand_as(part) / self.nodes
-        flags = torch.stack([torch.asinh(statements), placed, self._in_last_part(observation), previous, place], dim=2)
-        rows = [torch.asinh(observation[name].float()) for name in ("embedding", "opcodes", "memory")]
-        rows.append(self._loops(observation[GRAPH]))
-        of_loop = torch.cat([torch.asinh(observation["loop"]), observation["progress"].reshape(-1, 1)], dim=1)
-        return torch.cat([*rows, flags, of_loop.unsqueeze(1).expand(-1, part.shape[1], -1)], dim=2)
+        place = (_nodes(observation).float() / self.nodes).unsqueeze(1).expand_as(statements)
+        of_loop = torch.cat([observation["loop"], observation["progress"].reshape(-1, 1)], dim=1).unsqueeze(1)
+        known = [*own, self._loops(observation), statements, self._placed(observation), *self._last(observation), place]
+        return torch.asinh(torch.cat([*known, of_loop.expand(-1, statements.shape[1], -1)], dim=2))
 
     @staticmethod
-    def _loops(edges: Tensor) -> Tensor:
+    def _loops(observation: Mapping[str, Tensor]) -> Tensor:
         """The edges of each node to itself, ``[batch, nodes, kinds]``."""
-        nodes = torch.arange(edges.shape[2])
-        own = (nodes.reshape(-1, 1) == nodes).float()
-        return torch.asinh((edges * own).sum(dim=3).transpose(1, 2))
+        nodes = _nodes(observation)
+        return (observation[GRAPH] * (nodes.unsqueeze(1) == nodes).float()).sum(dim=3).transpose(1, 2)
+
+    # Sets of nodes, ``[batch, nodes, 1]``: 1 where a node belongs to it.
+
+    @staticmethod
+    def _there(observation: Mapping[str, Tensor]) -> Tensor:
+        return (observation["statements"] > 0).float().unsqueeze(2)
+
+    def _placed(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return (observation["part"] >= 0).float().unsqueeze(2) * self._there(observation)
+
+    def _last(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The part that a node would be put into, and the node that was put there last."""
+        part, previous = observation["part"].float().unsqueeze(2), self._at(observation, "previous")
+        last = (previous * part).sum(dim=1, keepdim=True)
+        return (part == last).float() * self._placed(observation), previous
 
     @staticmethod
     def _at(observation: Mapping[str, Tensor], pointer: str) -> Tensor:
-        """1 at the node that a scalar names, ``[batch, nodes]``; nowhere where it is -1."""
-        nodes = torch.arange(observation["part"].shape[1])
-        return (observation[pointer].reshape(-1, 1) == nodes).float()
+        """The node that a scalar names; none where it is -1."""
+        return (observation[pointer].reshape(-1, 1) == _nodes(observation)).float().unsqueeze(2)
+
+
+def _nodes(observation: Mapping[str, Tensor]) -> Tensor:
+    return torch.arange(observation["part"].shape[1])
 
 
 class _Round(nn.Module):
@@ -131,15 +135,10 @@ class _Round(nn.Module):
 
     def __init__(self, width: int, kinds: int) -> None:
         super().__init__()
-        self.along, self.against = nn.Linear(kinds * width, width), nn.Linear(kinds * width, width)
+        self.hear = nn.Linear(2 * kinds * width, width)
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, state: Tensor, edges: Tensor) -> Tensor:
-        told = self.along(self._heard(edges.transpose(2, 3), state)) + self.against(self._heard(edges, state))
-        result: Tensor = state + functional.silu(self.norm(told))
+    def forward(self, state: Tensor, both_ways: Tensor) -> Tensor:
+        sums = (both_ways @ state.unsqueeze(1)).transpose(1, 2).flatten(2)
+        result: Tensor = state + functional.silu(self.norm(self.hear(sums)))
         return result
-
-    @staticmethod
-    def _heard(edges: Tensor, state: Tensor) -> Tensor:
-        """The sums over neighbours, ``[batch, nodes, kinds * width]``."""
-        return (edges @ state.unsqueeze(1)).transpose(1, 2).flatten(2)

@@ -78,8 +78,8 @@ void isolate(double LimitSeconds) {
   double Whole;
   const double Fraction = std::modf(LimitSeconds, &Whole);
   const itimerval Timer{{0, 0}, {static_cast<time_t>(Whole), static_cast<suseconds_t>(Fraction * 1e6)}};
-  setitimer(ITIMER_REAL, &Timer, nullptr);
-  const rlimit Cpu{static_cast<rlim_t>(Whole) + 1, static_cast<rlim_t>(Whole) + 1};
+  setitimer(ITIMER_PROF, &Timer, nullptr);
+  const rlimit Cpu{static_cast<rlim_t>(Whole) + 1, static_cast<rlim_t>(Whole) + 2}; // for a program that has its own use for the timer
   setrlimit(RLIMIT_CPU, &Cpu);
   if (chdir("/") != 0)
     _exit(1);
@@ -97,8 +97,8 @@ Expected<int> wait(pid_t Child) {
 }
 
 std::string describe(int Signal, double LimitSeconds) {
-  if (Signal == SIGALRM || Signal == SIGXCPU)
-    return ("it runs longer than " + Twine(static_cast<int>(LimitSeconds)) + " s").str();
+  if (Signal == SIGPROF || Signal == SIGXCPU)
+    return ("it takes more than " + Twine(static_cast<int>(LimitSeconds)) + " s").str();
   return std::string("it ends by a signal: ") + strsignal(Signal);
 }
 
@@ -119,10 +119,10 @@ Expected<LoadedProgram> LoadedProgram::load(Module &Program, TargetMachine &Mach
   if (Program.getNamedGlobal("llvm.global_ctors"))
     return unfit(Program, "it has constructors, which would not be run");
 
+  std::string Reported; // outlives who reports
   auto Linked = makeLinker(Machine);
   if (!Linked)
     return unfit(Program, toString(Linked.takeError()));
-  std::string Reported;
   (*Linked)->getExecutionSession().setErrorReporter([&](llvm::Error E) { Reported += toString(std::move(E)) + "; "; });
   if (llvm::Error E = (*Linked)->addObjectFile(objectOf(Program, Machine)))
     return unfit(Program, toString(std::move(E)));

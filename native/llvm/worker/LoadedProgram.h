@@ -19,7 +19,8 @@ public:
   static Expected<LoadedProgram> load(llvm::Module &Program, llvm::TargetMachine &Machine);
 
   /// Seconds of CPU that main() takes, called with no arguments; where the program defines `double mlcb_seconds(void)`, that is called in its
-  /// place and says them. What it prints is thrown away. A crash, or no end within the limit, is an error.
+  /// place and says them. What it prints is thrown away. A crash, or more seconds of CPU than the limit, is an error; a program that only waits
+  /// has the whole turn.
   Expected<double> run(double LimitSeconds) const;
 
 private:
