@@ -22,7 +22,7 @@ ENV = known_optimum.ToyEnv()
 
 @pytest.fixture(scope="module")
 def observations() -> dict[str, torch.Tensor]:
-    return random_observations([known_optimum.ToyEnv()], known_optimum.PROGRAMS, episodes=32, seed=3)
+    return batch(random_observations([known_optimum.ToyEnv()], known_optimum.PROGRAMS, episodes=32, seed=3))
 
 
 def features() -> Features:

@@ -78,7 +78,7 @@ def test_a_column_is_rated_alike_wherever_it_stands(worker: WorkerSession) -> No
     env = EvictionEnv(programs=PROGRAM, session=worker)
     network = untrained(env)
     assert isinstance(network.features, ColumnFeatures)
-    seen = random_observations([env], env.programs, 1, 1)
+    seen = batch(random_observations([env], env.programs, 1, 1))
     order = torch.tensor([2, 0, 1, *range(3, 33)])
     moved = {name: value[:, order] if value.shape[1:] == (33,) else value for name, value in seen.items()}
     moved["eviction_default"] = order.argsort()[seen["eviction_default"]]

@@ -24,7 +24,7 @@ from mlcb_gym.export.parity import in_process
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
-from mlcb_gym.training.policy import random_observations
+from mlcb_gym.training.policy import batch, random_observations
 from tests.policies import custom_operators, write_by_hand
 from tests.test_deployment import make_env, opt, run
 
@@ -109,7 +109,7 @@ def test_shipped_policy_decides_as_in_onnx_runtime(compiled: Path, worker: Worke
     parameters = json.loads((POSETRL / "policy.json").read_text())["parameters"]
     arguments = {name: parameters[name] for name in ("actions", "start", "max_steps", "unique", "observation")}
     env = make_env(worker, programs=PROGRAMS, **arguments)
-    seen = random_observations([env], env.programs, 2, 1)
+    seen = batch(random_observations([env], env.programs, 2, 1))
     observations = [{name: tensor[i].numpy() for name, tensor in seen.items()} for i in range(len(seen["progress"]))]
     assert in_process(f"aot:{compiled}", observations) == in_process(f"onnx:{POSETRL}", observations)
 

@@ -21,7 +21,7 @@ from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import Session, WorkerSession
 from mlcb_gym.session.objects import object_size
-from mlcb_gym.training.policy import random_observations
+from mlcb_gym.training.policy import batch, random_observations
 
 ACTIONS = [
     "function(sroa,early-cse<memssa>)",
@@ -57,7 +57,7 @@ def make_policy(env: PosetRLEnv, folder: Path, seed: int) -> Path:
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)
     network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
-    network.features.standardise(random_observations([env], env.programs, 3, 1))
+    network.features.standardise(batch(random_observations([env], env.programs, 3, 1)))
     return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
 

@@ -13,7 +13,7 @@ from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations
-from mlcb_gym.training.policy import random_observations
+from mlcb_gym.training.policy import batch, random_observations
 from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 ENV = ToyEnv()
@@ -24,7 +24,7 @@ SPEC = ENV.task_spec.declared
 def network() -> LogitsNetwork:
     torch.manual_seed(1)
     made = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig(final_gain=1.0, dropout=0.1))
-    made.features.standardise(random_observations([ToyEnv()], PROGRAMS, episodes=32, seed=1))
+    made.features.standardise(batch(random_observations([ToyEnv()], PROGRAMS, episodes=32, seed=1)))
     return made.eval()
 
 

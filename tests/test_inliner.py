@@ -340,7 +340,7 @@ def untrained(env: InlinerEnv, folder: Path) -> Path:
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)
     network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
-    network.features.standardise(random_observations([env], env.programs, 3, 1))
+    network.features.standardise(batch(random_observations([env], env.programs, 3, 1)))
     return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
 

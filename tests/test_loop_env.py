@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import onnx
 import pytest
 import ray
 import torch
@@ -320,6 +321,9 @@ def test_evolution_trains_both_agents_at_once(tmp_path: Path) -> None:
     assert progress["best_ratio"] < 0.9
     folder = export_policy(best, tmp_path / "policy")
     assert check_parity(best, folder, kernel).disagreements == 0
+    for agent in ("selector", "distributor"):
+        weights = onnx.load(folder / f"{agent}.onnx").graph.initializer
+        assert onnx.numpy_helper.to_array(next(w for w in weights if w.name.endswith(".mean"))).any()
 
 
 def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def _compare(folder: Path, library: Path, spec: str, agents: Sequence[Mapping[st
 
 def _around(lengths: Sequence[int]) -> list[int]:
     """Each of the sizes, and the shortest question that is padded to it."""
-    return [length for size in lengths for length in (size, size // 2 + 1)]
+    return [length for before, size in zip((1, *lengths), lengths, strict=False) for length in (size, before + 1)]
 
 
 def _draw(tensor: Mapping[str, Any], length: int, most: int, rng: np.random.Generator) -> np.ndarray:

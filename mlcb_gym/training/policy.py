@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.agents.team import Team
@@ -87,11 +87,11 @@ def random(rng: np.random.Generator) -> Choose:
     return choose
 
 
-def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> dict[str, Tensor]:
+def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> list[Observation]:
     """Every observation of random episodes, over programs that are each taken about equally often."""
     rng = np.random.default_rng(seed)
     scripts = (observed(program, random(own)) for program, own in zip(_drawn(programs, episodes, rng), rng.spawn(episodes), strict=True))
-    return batch([observation for seen in play_in_order(envs, scripts) for observation in seen])
+    return [observation for seen in play_in_order(envs, scripts) for observation in seen]
 
 
 def _drawn(programs: Sequence[Any], count: int, rng: np.random.Generator) -> Iterator[Any]:

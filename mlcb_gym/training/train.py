@@ -20,13 +20,15 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
 from mlcb_gym.agents.features import Features
+from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.descent import limit_threads
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
-from mlcb_gym.training.policy import random_observations
+from mlcb_gym.training.policy import asked, batch, random_observations
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.rollouts import Decide, episode, play_in_order
@@ -136,12 +138,23 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
     """The part of the RLModule's state that standardises its inputs, from random episodes; nothing where nothing is standardised."""
-    features = getattr(network_of(algorithm), "features", None)
-    if not isinstance(features, Features):
+    network = network_of(algorithm)
+    own = {agent: _standardising(each) for agent, each in enumerate(network.values() if isinstance(network, Team) else [network])}
+    if not any(own.values()):
         return {}
     envs = training_env(algorithm).unwrapped.envs
-    features.standardise(random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed))
-    return {name: value for name, value in algorithm.env_runner.module.state_dict().items() if "features." in name}
+    seen = [asked(o) for o in random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed)]
+    for agent in {agent for agent, _ in seen}:
+        if each := own[agent]:
+            each.standardise(batch([tensors for who, tensors in seen if who == agent]))
+    return dict(algorithm.env_runner.module.named_buffers())
+
+
+def _standardising(network: torch.nn.Module) -> Features | GraphNetwork | None:
+    if isinstance(network, GraphNetwork):
+        return network
+    features = getattr(network, "features", None)
+    return features if isinstance(features, Features) else None
 
 
 def _fitting(algorithm: Algorithm, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
