@@ -9,9 +9,9 @@ import pytest
 from mlcb_gym.corpus.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import Observation
+from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.export.parity import OnnxPolicy, in_process
+from mlcb_gym.export.parity import VALUE_TOLERANCE, OnnxPolicy, in_process
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
@@ -35,14 +35,14 @@ def test_policy_decides_alike_in_process(name: str, folder: Path, worker: Worker
     programs = LOOPS if policy.task == "loop_distribution" else PROGRAMS
     seen: list[Observation] = []
 
-    def choose(observation: Observation) -> int:
+    def choose(observation: Observation) -> Action:
         seen.append(deepcopy(observation))
-        return int(policy.choose(observation))
+        return env.action(policy.advice(observation))
 
     env = env_class(policy.task)(programs=programs, session=worker, **policy.env_arguments)
     traces = list(play([env], (episode(program, choose) for program in resolve(programs))))
     assert not any(trace.error for trace in traces)
-    assert in_process(f"onnx:{folder}", seen) == [policy.advice(observation) for observation in seen]
+    assert in_process(f"onnx:{folder}", seen) == pytest.approx([policy.advice(o) for o in seen], rel=0 if env.num_actions else VALUE_TOLERANCE)
 
 
 @pytest.mark.parametrize(("name", "folder"), POLICIES, ids=lambda value: str(value))
