@@ -23,7 +23,7 @@ from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import in_process
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.policy import asked, random
+from mlcb_gym.training.policy import asked, batch, random
 from mlcb_gym.training.rollouts import observed, play_in_order
 
 MANY = 37
@@ -54,10 +54,9 @@ def onnx(worker: WorkerSession, observations: list[Observation], tmp_path_factor
     network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0)).eval()
     assert isinstance(network, Team)
     distributor = network["distributor"]
-    seen = [observation["distributor"] for observation in observations if "distributor" in observation]
-    batch = {name: torch.stack([torch.as_tensor(one[name]) for one in seen]) for name in seen[0]}
+    seen = batch([observation["distributor"] for observation in observations if observation[AGENT] == 1])
     with torch.no_grad():
-        merge, split = distributor(batch).unbind(dim=1)
+        merge, split = distributor(seen).unbind(dim=1)
         distributor.head[-1].bias += torch.tensor([0.0, (merge - split).mean() + (merge - split).std()])
     folder = tmp_path_factory.mktemp("loops") / "policy"
     return write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})

@@ -29,7 +29,7 @@ from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError,
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
-from mlcb_gym.session import WorkerSession
+from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
@@ -37,7 +37,7 @@ from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.lookahead import Decision, look_into_all, read_decisions
-from mlcb_gym.training.policy import batch
+from mlcb_gym.training.policy import asked, batch, random_observations
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.searches import search_in
 from mlcb_gym.training.statistics import geomean
@@ -158,9 +158,14 @@ def test_program_that_runs_on_is_one_line(worker: WorkerSession, tmp_path: Path)
     assert_is_not_timed("int main(void) { for (volatile int i = 1; i;); }", "it takes more than 5 s", worker, tmp_path / "program.c")
 
 
-def assert_is_not_timed(text: str, why: str, worker: WorkerSession, program: Path) -> None:
+def test_program_that_only_waits_is_ended_with_the_turn(worker: WorkerSession, tmp_path: Path) -> None:
+    text = "#include <unistd.h>\nint main(void) { for (;;) pause(); }"
+    assert_is_not_timed(text, "too long for one turn, during building", worker, tmp_path / "program.c", Limits(turn_seconds=2))
+
+
+def assert_is_not_timed(text: str, why: str, worker: WorkerSession, program: Path, limits: Limits = Limits()) -> None:
     program.write_text(text)
-    env = LoopDistributionEnv(programs=program, session=worker, reward="time")
+    env = LoopDistributionEnv(programs=program, session=worker, reward="time", limits=limits)
     with pytest.raises(CompilerError, match=why) as caught:
         env.reset(options={"program": program})
     assert "\n" not in str(caught.value)
@@ -277,18 +282,19 @@ def test_graph_networks_decide_alike_in_torch_onnx_and_the_compilers_process(pol
 def test_padding_changes_no_decision(policy: tuple[Team, Path], worker: WorkerSession) -> None:
     """A compiler sends graphs in their true size."""
     network, _ = policy
-    env = LoopDistributionEnv(programs=KERNEL, session=worker, reward="none")
-    observation, _ = env.reset(seed=1)
-    seen = observation["selector"]
-    nodes = int(seen["loop"][3])
-    assert 2 <= nodes < 64
-    cut = {
-        name: value[..., :nodes, :nodes] if name == "dependences" else value[:nodes] if value.shape[:1] == (64,) else value
-        for name, value in seen.items()
-    }
-    with torch.inference_mode():
-        whole, exact = (network["selector"](batch([one]))[0] for one in (seen, cut))
-    torch.testing.assert_close(whole[:nodes], exact[:nodes])
+    env = LoopDistributionEnv(programs="loops/validation", session=worker, reward="none")
+    observations = random_observations([env], env.programs, 16, 1)
+    assert {int(observation["agent"]) for observation in observations} == {0, 1}
+    for agent, seen in map(asked, observations):
+        nodes = int(seen["loop"][3])
+        assert 2 <= nodes < 64
+        cut = {
+            name: value[..., :nodes, :nodes] if name == "dependences" else value[:nodes] if value.shape[:1] == (64,) else value
+            for name, value in seen.items()
+        }
+        with torch.inference_mode():
+            whole, exact = (list(network.values())[agent](batch([one]))[0] for one in (seen, cut))
+        torch.testing.assert_close(whole[:nodes], exact[:nodes])
 
 
 def test_clang_splits_as_the_environment_does(policy: tuple[Team, Path], worker: WorkerSession, tmp_path: Path) -> None:

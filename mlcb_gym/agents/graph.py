@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A graph network over the dependences of a loop: what a node is, and in rounds what its neighbours are, tells how it is rated.
 
-Dense, for graphs have at most some dozens of nodes. The number of nodes is an axis of the exported graph. Where observations are padded, what
-stands behind the nodes stays all zeros, so that both decide alike.
+Dense, for graphs have at most some dozens of nodes. The number of nodes is an axis of the exported graph. Where observations are padded, no edge
+leads to what stands behind the nodes, and no set of nodes holds it, so that both decide alike.
 """
 
 from collections.abc import Mapping
@@ -69,12 +69,12 @@ class GraphNetwork(nn.Module):
         for each in self.rounds:
             state = each(state, both_ways)
         chosen = [] if self.selects else [self._at(observation, "chosen")]
-        seen = self._means(state, torch.cat([*chosen, self._there(observation), *self._last(observation)], dim=2))
+        seen = self._means(state, torch.cat([*chosen, self._there(observation), *self._last_part_and_node(observation)], dim=2))
         if self.selects:
-            logits: Tensor = self.head(torch.cat([state, seen.expand(-1, state.shape[1], -1)], dim=2)).squeeze(2)
-            return functional.pad(logits, (0, self.choices - logits.shape[1]))
-        whole: Tensor = self.head(seen.squeeze(1))
-        return whole
+            ratings = self.head(torch.cat([state, seen.expand(-1, state.shape[1], -1)], dim=2)).squeeze(2)
+            return functional.pad(ratings, (0, self.choices - ratings.shape[1]))
+        logits: Tensor = self.head(seen.squeeze(1))
+        return logits
 
     @staticmethod
     def _means(state: Tensor, sets: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class GraphNetwork(nn.Module):
         # Nodes that are alike in all else differ in their place: runtimes round differently, and would break a tie so.
         place = (_nodes(observation).float() / self.nodes).unsqueeze(1).expand_as(statements)
         of_loop = torch.cat([observation["loop"], observation["progress"].reshape(-1, 1)], dim=1).unsqueeze(1)
-        known = [*own, self._loops(observation), statements, self._placed(observation), *self._last(observation), place]
+        known = [*own, self._loops(observation), statements, self._placed(observation), *self._last_part_and_node(observation), place]
         return torch.asinh(torch.cat([*known, of_loop.expand(-1, statements.shape[1], -1)], dim=2))
 
     @staticmethod
@@ -114,11 +114,11 @@ class GraphNetwork(nn.Module):
     def _placed(self, observation: Mapping[str, Tensor]) -> Tensor:
         return (observation["part"] >= 0).float().unsqueeze(2) * self._there(observation)
 
-    def _last(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """The part that a node would be put into, and the node that was put there last."""
-        part, previous = observation["part"].float().unsqueeze(2), self._at(observation, "previous")
-        last = (previous * part).sum(dim=1, keepdim=True)
-        return (part == last).float() * self._placed(observation), previous
+    def _last_part_and_node(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The part that a node would be put into, and the node that was put there last; empty where none is placed."""
+        part, node = observation["part"].float().unsqueeze(2), self._at(observation, "previous")
+        last = (node * part).sum(dim=1, keepdim=True)
+        return (part == last).float() * self._placed(observation), node
 
     @staticmethod
     def _at(observation: Mapping[str, Tensor], pointer: str) -> Tensor:

@@ -59,7 +59,7 @@ class LoopDistributionEnv(RelativeEnv):
       (fewer, but 3 at least, after 5 seconds); the least counts. A program that defines ``double mlcb_seconds(void)`` says itself how long what
       counts took, as the kernels do; of any other it is the CPU time of ``main``, called without arguments. One program at a time is timed on a
       machine, whoever asks. Rewards and ``info`` differ from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or
-      takes more than 5 seconds of CPU is a ``CompilerError`` of ``reset``.
+      takes more than 5 seconds of CPU, or the rest of the turn, is a ``CompilerError`` of ``reset``.
     - ``"none"``: 0, and nothing is measured.
 
     It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.

@@ -7,7 +7,7 @@ import platform
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def _compare(folder: Path, library: Path, spec: str, agents: Sequence[Mapping[st
 
 def _around(lengths: Sequence[int]) -> list[int]:
     """Each of the sizes, and the shortest question that is padded to it."""
-    return [length for before, size in zip((1, *lengths), lengths, strict=False) for length in (size, before + 1)]
+    return [*lengths[:1], *(length for before, size in pairwise(lengths) for length in (size, before + 1))]
 
 
 def _draw(tensor: Mapping[str, Any], length: int, most: int, rng: np.random.Generator) -> np.ndarray:

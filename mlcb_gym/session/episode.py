@@ -7,14 +7,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from functools import partial
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
-
-Told = TypeVar("Told")
 
 HEARING_SECONDS = 1.0
 """How long a compiler may still speak when it is asked late for an answer that was due."""
@@ -99,7 +97,7 @@ class Episode:
 
     def advise(self, advice: int | float) -> None:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
-        self._tell(self._host.advise, advice)
+        self._tell(partial(self._host.advise, advice))
 
     def leave_to(self, models: Sequence[bytes]) -> None:
         """Leaves the last observation, and all that would follow it, to models in the compiler; what comes next is the end.
@@ -114,7 +112,7 @@ class Episode:
             raise TaskError(f"{self._spec.task}: a stock compiler takes no models, expected a worker")
         if len(models) != len(self._spec.agents):
             raise TaskError(f"{self._spec.task}: {len(models)} models, expected {len(self._spec.agents)}: one for each agent")
-        self._tell(self._host.leave_to, models)
+        self._tell(partial(self._host.leave_to, models))
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last.
@@ -152,11 +150,11 @@ class Episode:
             self._give_up()
         return SessionLost(f"the compiler was silent for {self._turn_seconds:g} s")
 
-    def _tell(self, say: Callable[[Told], None], what: Told) -> None:
+    def _tell(self, say: Callable[[], None]) -> None:
         """Ends our turn; what comes of it, ``receive`` says."""
         try:
             with translated():
-                say(what)
+                say()
         except (CompilerError, SessionLost) as error:
             self._fault = error
         self._begin_turn()

@@ -20,7 +20,7 @@ from mlcb_gym.training.linking import LIBRARIES
 
 COMMON = ("-w", "-ffp-contract=off")
 """Sums of floats are the same to the bit at every level."""
-RUNS = 5
+GROUPS = 5
 """How many groups of runs a loop kernel is timed in by one process, the fastest of which counts."""
 QUARTILE = 0.25
 """Which of the processes' times counts: where a process comes to lie in memory makes it fast for once in many, or slow. On 24 kernels the least of 24
@@ -74,7 +74,7 @@ class Executables:
         return compiled.with_suffix("")
 
     def _seconds(self, executable: Path) -> float:
-        arguments = (str(RUNS),) if self._times_itself else ()
+        arguments = (str(GROUPS),) if self._times_itself else ()
         started = time.perf_counter()
         printed = run((executable, *arguments), subject=self._program.name, seconds=SECONDS)
         seconds = time.perf_counter() - started

@@ -16,7 +16,7 @@ from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.training.contest import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
 from mlcb_gym.training.evaluation import COUNTS, POLICY
-from mlcb_gym.training.executables import RUNS
+from mlcb_gym.training.executables import GROUPS
 from mlcb_gym.training.statistics import Estimate, estimate
 
 ROUNDS = 40
@@ -84,7 +84,7 @@ class LoopEvaluation:
     def title(self) -> str:
         """What the methods are compared on, and how."""
         of = f"{len(self.programs)} programs of {len(set(self.projects))} projects"
-        return f"{of}, each run in {self.rounds} rounds (kernels {RUNS} groups of runs in each)"
+        return f"{of}, each run in {self.rounds} rounds (kernels {GROUPS} groups of runs in each)"
 
     @property
     def bounded(self) -> str:
@@ -105,7 +105,7 @@ def evaluate_loops(
 
     Args:
         counts: of how many random ways to split the fastest is taken.
-        rounds: how often every executable is started, where a kernel is timed in ``RUNS`` groups of runs; for the optimum as often again.
+        rounds: how often every executable is started, where a kernel is timed in ``GROUPS`` groups of runs; for the optimum as often again.
 
     Raises:
         ProgramError: a program does not build, or prints other than at ``-O0``.

@@ -34,7 +34,7 @@ def asked(observation: Observation) -> tuple[int, Observation]:
 def answer(network: PolicyNetwork, observation: Observation) -> np.ndarray:
     """What a network says to one observation: logits, ``[actions]``, or a value, ``[1]``."""
     agent, seen = asked(observation)
-    result: np.ndarray = _by_agent(network)[agent](batch([seen]))[0].numpy()
+    result: np.ndarray = by_agent(network)[agent](batch([seen]))[0].numpy()
     return result
 
 
@@ -63,15 +63,16 @@ class InCompiler:
     """
 
     def __init__(self, network: nn.Module, env: CompilerEnv) -> None:
-        self._templates = [OnnxTemplate(*one) for one in zip(_by_agent(network), env.task_spec.declared["agents"], strict=True)]
+        self._templates = [OnnxTemplate(*one) for one in zip(by_agent(network), env.task_spec.declared["agents"], strict=True)]
 
     def __call__(self, network: nn.Module) -> Decide:
         """What leaves an episode to a network at its first decision."""
-        models = [template.filled(own) for template, own in zip(self._templates, _by_agent(network), strict=True)]
+        models = [template.filled(own) for template, own in zip(self._templates, by_agent(network), strict=True)]
         return lambda _: LeaveTo(models)
 
 
-def _by_agent(network: nn.Module) -> list[nn.Module]:
+def by_agent(network: nn.Module) -> list[nn.Module]:
+    """The networks of a team, or the one."""
     return list(network.values()) if isinstance(network, Team) else [network]
 
 

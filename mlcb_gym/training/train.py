@@ -22,13 +22,12 @@ from rich.console import Console
 from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
-from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.descent import limit_threads
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
-from mlcb_gym.training.policy import asked, batch, random_observations
+from mlcb_gym.training.policy import asked, batch, by_agent, random_observations
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.rollouts import Decide, episode, play_in_order
@@ -137,10 +136,9 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
 
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
-    """The part of the RLModule's state that standardises its inputs, from random episodes; nothing where nothing is standardised."""
-    network = network_of(algorithm)
-    own = {agent: _standardising(each) for agent, each in enumerate(network.values() if isinstance(network, Team) else [network])}
-    if not any(own.values()):
+    """The buffers of the RLModule, which standardise its inputs, from random episodes; nothing where nothing is standardised."""
+    own = [_standardising(network) for network in by_agent(network_of(algorithm))]
+    if not any(own):
         return {}
     envs = training_env(algorithm).unwrapped.envs
     seen = [asked(o) for o in random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed)]
