@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.agents.graph import PER_NODE
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -72,7 +73,7 @@ def in_true_size(observation: Observation) -> tuple[int, Observation]:
     agent, seen = asked(observation)
     nodes = int(seen["loop"][3])
     cut = {"dependences": seen["dependences"][:, :nodes, :nodes]}
-    cut |= {name: seen[name][:nodes] for name in ("embedding", "opcodes", "memory", "statements", "part")}
+    cut |= {name: seen[name][:nodes] for name in PER_NODE}
     return agent, {**seen, **cut}
 
 

@@ -42,6 +42,7 @@ from mlcb_gym.training.run import recipe
 from mlcb_gym.training.searches import search_in
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
+from tests.test_loop_aot import in_true_size
 
 KERNEL = "loops/train/mixed_division"
 AT_DEFAULT_LEVEL = (toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-w", "-c")
@@ -285,13 +286,11 @@ def test_padding_changes_no_decision(policy: tuple[Team, Path], worker: WorkerSe
     env = LoopDistributionEnv(programs="loops/validation", session=worker, reward="none")
     observations = random_observations([env], env.programs, 16, 1)
     assert {int(observation["agent"]) for observation in observations} == {0, 1}
-    for agent, seen in map(asked, observations):
-        nodes = int(seen["loop"][3])
+    for observation in observations:
+        _, seen = asked(observation)
+        agent, cut = in_true_size(observation)
+        nodes = len(cut["part"])
         assert 2 <= nodes < 64
-        cut = {
-            name: value[..., :nodes, :nodes] if name == "dependences" else value[:nodes] if value.shape[:1] == (64,) else value
-            for name, value in seen.items()
-        }
         with torch.inference_mode():
             whole, exact = (list(network.values())[agent](batch([one]))[0] for one in (seen, cut))
         torch.testing.assert_close(whole[:nodes], exact[:nodes])

@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned Rounds = 8, LeastRounds = 3;
 constexpr double EnoughSeconds = 5; // after which no round begins that need not
-constexpr double RunSeconds = 5;    // of CPU, at most: two programs, each tried once and run LeastRounds times, fit a turn of a machine that has nothing else to do
+constexpr double RunSeconds = 5;    // of CPU, at most: on an idle machine, two programs tried once and run LeastRounds times fit a turn
 
 /// Held by whoever times a program. It is a lock on LLVM's library: a file that all know and that nobody has to make. The kernel frees it
 /// with its last holder; the limit of the turn ends the wait.
