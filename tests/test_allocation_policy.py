@@ -3,8 +3,9 @@
 
 import io
 import json
+import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from gymnasium import spaces
 from rich.console import Console
 from torch import Tensor, nn
 
+from mlcb_gym import toolchain
 from mlcb_gym.agents.columns import ColumnFeatures
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs import env_class
 from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
@@ -126,21 +129,66 @@ def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tm
     assert len(objects) == 4
 
 
+REMARK = re.compile(r"policy: ([\d.]+), greedy: ([\d.]+); kept: policy in (\d+) of (\d+) functions, ([\d.]+)")
+
+
+def guarded(policies: Sequence[Path], output: Path, *, guard: bool = True) -> str:
+    """What clang says when it compiles with policies."""
+    write_clang_config(output.with_suffix(".cfg"), policies, guard=guard)
+    command = stock("clang", resolve(PROGRAM)[0].bitcode, output)
+    return subprocess.run(
+        [CLANG, f"--config={output.with_suffix('.cfg')}", "-Rpass=mlcb", *command[1:]], capture_output=True, text=True, check=True
+    ).stderr
+
+
+def function_sizes(binary: Path) -> dict[str, str]:
+    """Of each function of an object, by name, in hexadecimal bytes."""
+    listed = subprocess.run([toolchain.tool("llvm-nm"), "--print-size", "--format=posix", binary], capture_output=True, text=True, check=True)
+    return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
+
+
 @pytest.mark.parametrize("task", ["eviction", "priority"])
-def test_guard_of_an_allocation_is_one_line_and_no_output(policies: Mapping[str, Path], task: str, tmp_path: Path) -> None:
-    write_clang_config(tmp_path / "mlcb.cfg", [policies[task]], guard=True)
-    command = [CLANG, f"--config={tmp_path}/mlcb.cfg", *stock("clang", resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")[1:]]
-    done = subprocess.run(command, capture_output=True, text=True)
-    message, *_ = done.stderr.splitlines()
+def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
+    policies: Mapping[str, Path], worker: WorkerSession, task: str, tmp_path: Path
+) -> None:
+    ((by_policy, by_greedy, kept, functions, cost),) = REMARK.findall(guarded([policies[task]], tmp_path / "guarded.o"))
+    with closing(env_class(task)(programs=PROGRAM, session=worker, reward="cost_guarded", optsize=True)) as env:
+        policy = OnnxPolicy(policies[task])
+        _, _, info = finish(env, lambda seen: env.action(policy.advice(seen)))
+    expected = [info[metric] for metric in ("cost", "cost_default", "cost_guarded")]
+    assert [float(by_policy), float(by_greedy), float(cost)] == pytest.approx(expected, abs=1e-4)
+    assert info["ratio"] == info["cost_guarded"] / info["cost_default"] <= 1
+    guarded([policies[task]], tmp_path / "policy.o", guard=False)
+    guarded([], tmp_path / "greedy.o", guard=False)
+    mixed, asked, own = (function_sizes(tmp_path / f"{name}.o") for name in ("guarded", "policy", "greedy"))
+    assert asked != own
+    assert all(size in (asked[name], own[name]) for name, size in mixed.items())
+    assert sum(size != own[name] for name, size in mixed.items()) <= int(kept) < int(functions) == len(mixed)
+
+
+def test_guard_of_both_tasks_compares_them_together(policies: Mapping[str, Path], tmp_path: Path) -> None:
+    both = list(policies.values())
+    found = REMARK.findall(guarded(both, tmp_path / "guarded.o"))
+    assert len(set(found)) == 1  # each task asks it for itself
+    ((_, greedy, _, _, cost),) = set(found)
+    assert float(cost) <= float(greedy)
+
+
+def test_guard_asks_no_learner(tmp_path: Path) -> None:
+    base = tmp_path / "learner"
+    flags = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=pipe:{base}?timeout=1", "-mllvm", "-mlcb-guard"]
+    done = subprocess.run([*stock("clang", resolve(PROGRAM)[0].bitcode, tmp_path / "out.o"), *flags], capture_output=True, text=True)
     assert (done.returncode, (tmp_path / "out.o").exists()) == (1, False)
-    assert message == f"error: mlcb: -mlcb-guard: none for {task}, expected policies for posetrl or inliner alone, or no guard"
+    assert done.stderr.startswith("error: mlcb: ")
 
 
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)
     evaluation = evaluate_allocation(policies[task], [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
-    assert set(evaluation.size) == {"greedy", "policy", "random, best of 1"} | nulls
+    methods = {"policy"} | nulls
+    assert set(evaluation.size) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
+    assert all(evaluation.size[f"{method}, guarded"][0] <= min(1, evaluation.size[method][0]) for method in methods)
     assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
     assert evaluation.size["random, best of 1"][0] != 1.0
     assert not evaluation.failures

@@ -15,13 +15,14 @@ from mlcb_gym.session.objects import object_metrics
 
 METRICS: dict[str, tuple[str, ...]] = {
     "cost": ("cost", "text"),
+    "cost_guarded": ("cost_guarded", "cost", "text"),
     "text": ("text", "size"),
     "throughput": ("throughput", "cost"),
     "none": (),
 }
 """What is measured for each reward; the reward is about the first."""
 
-NOT_STOCK_REWARDS = ("cost", "throughput")
+NOT_STOCK_REWARDS = ("cost", "cost_guarded", "throughput")
 """What an object file does not tell."""
 
 EPISODES = ("module", "function")

@@ -30,6 +30,7 @@ class EvictionEnv(AllocationEnv):
     - ``"cost"``: (default - final) / default, where the cost is what MLGO's rewards are made of: copies (0.2), loads (4), stores (1) and
       rematerialisations (0.2 or 1) right after allocation, each times how often its block runs for each entry of its function, summed over the
       functions; and default is what LLVM's own advisor comes to.
+    - ``"cost_guarded"``: the same where each function keeps LLVM's own allocation if that costs less, as ``-mlcb-guard`` has it.
     - ``"text"``, ``"throughput"``: the same for bytes of ``.text``; for llvm-mca cycles, weighted by block frequency and call counts.
     - ``"none"``: 0, and nothing is measured.
 

@@ -9,8 +9,8 @@ from mlcb_gym.errors import TaskError
 
 
 def default_of(metric: str) -> str:
-    """The metric that tells what LLVM's own heuristic comes to in another."""
-    return f"{metric}_default"
+    """The metric that tells what LLVM's own heuristic comes to in another; a guard changes nothing of that."""
+    return f"{metric.removesuffix('_guarded')}_default"
 
 
 class RelativeEnv(CompilerEnv):
@@ -29,7 +29,7 @@ class RelativeEnv(CompilerEnv):
         if reward not in rewards:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(rewards)}")
         self._measure = next(iter(rewards[reward]), None)
-        super().__init__(metrics=[*rewards[reward], *map(default_of, rewards[reward])], **kwargs)
+        super().__init__(metrics=list(dict.fromkeys([*rewards[reward], *map(default_of, rewards[reward])])), **kwargs)
 
     @property
     def judged(self) -> tuple[str, str] | None:

@@ -29,7 +29,7 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
 
     Args:
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
-        guard: keep the result of -Oz where it is smaller.
+        guard: keep what LLVM does by itself where that is better: see ``mlcb clang-config --help``.
 
     Raises:
         PolicyError: a folder holds no policy.

@@ -12,6 +12,7 @@ from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import Observation
+from mlcb_gym.envs.functions import COST
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.session import WorkerSession
@@ -19,6 +20,7 @@ from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation
 from mlcb_gym.training.rollouts import Choose, episode
 from mlcb_gym.training.traces import Trace
 
+GUARDED = "cost_guarded"
 GREEDY = "greedy"
 """LLVM's own advisor."""
 
@@ -51,19 +53,22 @@ NULLS: Mapping[str, Mapping[str, Choose]] = {
 
 
 def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
-    """Evaluates a policy folder for either task, one greedy episode a program. A program without a decision counts as 1.
+    """Evaluates a policy folder for either task, one greedy episode a program, and each method with a guard too, which keeps LLVM's own
+    allocation of a function where that costs less. A program without a decision counts as 1.
 
     Args:
         counts: of how many random episodes the best is taken.
     """
     policy = OnnxPolicy(folder)
     chosen = resolve(programs)
-    metrics = {"size": ("cost", default_of("cost")), "text": ("text", default_of("text"))}
+    metrics = {"size": (COST, default_of(COST)), "text": ("text", default_of("text"))}
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics, measure="cost", baseline=GREEDY)
     with closing(WorkerSession()) as session:
-        bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, **policy.env_arguments), chosen)
+        bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, reward=GUARDED, **policy.env_arguments), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
         for method, choose in {POLICY: policy.leave, **NULLS[policy.task]}.items():
-            evaluation.add(method, bench.run(partial(episode, choose=choose), method))
+            traces = bench.run(partial(episode, choose=choose), method)
+            evaluation.add(method, traces)
+            evaluation.add_ratios(f"{method}, guarded", [trace.scored for trace in traces])
         bench.add_random(evaluation, counts, seed)
     return evaluation

@@ -45,7 +45,7 @@ class Evaluation:
         measure: what ``size`` is called.
         baseline: the method that all else is compared with.
         size: what ``metrics`` says, by default bytes of all allocated sections that are not BSS, to the baseline's.
-        text: bytes of the executable ones, likewise.
+        text: bytes of the executable ones, likewise; None where it was not measured.
         seconds: what LLVM worked, on passes and observations but not on code, for all episodes together where the best of several is taken;
             None where one of them failed, or where it was not measured.
         failures: what the compiler said where it failed; such a program counts with ``FAILED_RATIO``, for its end alone would be measured.
@@ -56,7 +56,7 @@ class Evaluation:
     projects: list[str]
     metrics: Mapping[str, tuple[str, str]] = field(default_factory=lambda: {"size": ("size", "size_oz"), "text": ("text", "text_oz")})
     size: dict[str, list[float]] = field(default_factory=dict)
-    text: dict[str, list[float]] = field(default_factory=dict)
+    text: dict[str, list[float | None]] = field(default_factory=dict)
     seconds: dict[str, list[float | None]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     measure: str = "size"
@@ -81,13 +81,14 @@ class Evaluation:
         by_program = list(zip(*tried, strict=True))
         traces = [min(traces, key=lambda t: t.scored) for traces in by_program]
         self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
-        self.size[method], self.text[method] = ([t.scored_in(*self.metrics[name]) for t in traces] for name in ("size", "text"))
+        self.size[method] = [t.scored_in(*self.metrics["size"]) for t in traces]
+        self.text[method] = [t.scored_in(*self.metrics["text"]) for t in traces]
         self.seconds[method] = [_sum([t.seconds for t in traces]) for traces in by_program]
 
     def add_baseline(self, traces: Sequence[Trace]) -> None:
         """What all else is compared with: 1 by definition, so that its episodes tell the time alone."""
         self.add(self.baseline, traces)
-        self.size[self.baseline] = self.text[self.baseline] = [1.0] * len(self.programs)
+        self.size[self.baseline], self.text[self.baseline] = [1.0] * len(self.programs), [1.0] * len(self.programs)
 
     def add_guarded(self, method: str, guarded: str) -> None:
         """``method`` where it is smaller than the baseline, else that."""
@@ -95,6 +96,11 @@ class Evaluation:
         self.size[guarded] = [r if keep else 1.0 for r, keep in zip(self.size[method], smaller, strict=True)]
         self.text[guarded] = [r if keep else 1.0 for r, keep in zip(self.text[method], smaller, strict=True)]
         self.seconds[guarded] = [None] * len(self.programs)
+
+    def add_ratios(self, method: str, ratios: Sequence[float]) -> None:
+        """A method of which no more is known."""
+        self.size[method] = list(ratios)
+        self.text[method], self.seconds[method] = [None] * len(ratios), [None] * len(ratios)
 
     def estimates(self, method: str, other: str | None = None) -> dict[str, Estimate | None]:
         """The ratio of two methods, by default to the baseline, paired program by program, in every measure: ``size``, ``text``, and ``time``,
@@ -221,8 +227,8 @@ def _cells(estimates: Mapping[str, Estimate | None]) -> list[str]:
     """The columns of a table from the size to the time."""
     size, text, time = (estimates[measure] for measure in ("size", "text", "time"))
     assert size is not None
-    assert text is not None
-    return [f"{size.mean:.4f}", str(size.by_program), str(size.by_project), f"{text.mean:.4f}", f"{time.mean:.2f}" if time else ""]
+    means = (f"{text.mean:.4f}" if text else "", f"{time.mean:.2f}" if time else "")
+    return [f"{size.mean:.4f}", str(size.by_program), str(size.by_project), *means]
 
 
 def _milliseconds(seconds: Sequence[float | None]) -> str:

@@ -2,6 +2,7 @@
 #include "llvm/passes/AdviseAllocator.h"
 
 #include "llvm/passes/AllocationQuestions.h"
+#include "llvm/passes/Guard.h"
 #include "llvm/passes/Hosted.h"
 
 using namespace llvm;
@@ -11,22 +12,30 @@ namespace mlcb {
 namespace {
 
 using HostAllocation = Hosted<AllocationQuestions>;
+using OpenHost = Expected<std::shared_ptr<HostAllocation>>;
 
-Expected<std::shared_ptr<HostAllocation>> openHost(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
+OpenHost openHost(StringRef Task, Module &M) {
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(*TaskRegistration::find(Task));
   if (!Policy)
     return Unexpected(Policy.error());
   if (!*Policy)
     return nullptr;
+  if (auto Allowed = isGuarded() ? mayBeGuarded(**Policy) : Expected<void>(); !Allowed)
+    return Unexpected(Allowed.error());
   return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return AllocationQuestions(Asked, {}); });
 }
 
+std::shared_ptr<AllocationQuestions> unguarded(StringRef Task, Module &M) { return questionsOf(openHost(Task, M), M); }
+
 } // namespace
 
-std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M) {
+std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
   if (!hasRunners() || isRefused(M))
     return nullptr;
-  return questionsOf(openHost(*TaskRegistration::find(Task), M), M);
+  auto Questions = unguarded(Task, M);
+  if (Questions && isGuarded())
+    Questions->limitTo(cheaperFunctions(M, Machine, unguarded));
+  return Questions;
 }
 
 } // namespace mlcb

@@ -98,9 +98,9 @@ void Allocation::optimize(Module &M) {
 
 /// What LLVM's own advisor makes of the module, where it is asked for.
 Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
-  const bool Dense = // needs what each function costs
-      !Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default));
-  if (!Dense && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
+  const bool Each = // needs what each function costs
+      Policy.wants(Metric::cost_guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default)));
+  if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
       !Policy.wants(Metric::throughput_default))
     return {};
   Activity Now("the measurement of the baselines");
@@ -108,7 +108,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
   std::optional<AllocationOutcome> Own;
-  if (Request.Cache && !Request.Program.empty() && !Dense)
+  if (Request.Cache && !Request.Program.empty() && !Each)
     Own = Request.Cache->find<AllocationOutcome>(Known);
   if (!Own) {
     Own = generate(M);
@@ -164,9 +164,12 @@ double Allocation::cost() const {
 /// Code is generated for one function after the other, each time in the same order.
 void Allocation::tellFunction(ModelRunner &Policy) const {
   const size_t Place = Allocated.size();
-  double Saved = 0;
-  for (auto [Cost, Default] : zip(Allocated, Defaults))
+  double Saved = 0, SavedByGuarded = 0;
+  for (auto [Cost, Default] : zip(Allocated, Defaults)) {
     Saved += Default - Cost; // what is as by default adds nothing at all
+    SavedByGuarded += std::max(Default - Cost, 0.0);
+  }
+  Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - SavedByGuarded;
   Policy.metric<double>(Metric::functions_saved) = Saved;
   Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
   Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;

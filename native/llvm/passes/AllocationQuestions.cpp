@@ -45,8 +45,8 @@ void AllocationQuestions::fail(Error Why) {
 AllocationScope::AllocationScope(OpenAllocation Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
 AllocationScope::~AllocationScope() { Innermost = std::move(Outer); }
 
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M) {
-  return Innermost ? Innermost(Task, M) : allocationOfCommandLine(Task, M);
+std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine) {
+  return Innermost ? Innermost(Task, M) : allocationOfCommandLine(Task, M, Machine);
 }
 
 } // namespace mlcb

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <functional>
 #include <memory>
@@ -14,7 +15,8 @@
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+} // namespace llvm
 
 namespace mlcb {
 
@@ -29,6 +31,11 @@ public:
 
   /// Whose tensors LLVM's features go to.
   ModelRunner &policy() { return Policy; }
+
+  /// From now on only these functions are asked about.
+  void limitTo(llvm::StringSet<> Names) { Functions = std::move(Names); }
+
+  bool isAbout(llvm::StringRef Function) const { return !Functions || Functions->contains(Function); }
 
   bool isBarred(int64_t Index) const { return llvm::is_contained(Barred, Index); }
 
@@ -53,6 +60,7 @@ private:
 
   ModelRunner &Policy;
   std::vector<int64_t> Barred;
+  std::optional<llvm::StringSet<>> Functions;
   Hook Before, After;
   std::vector<double> Answers; // indices are small
   std::optional<size_t> Replayed;
@@ -74,7 +82,7 @@ private:
   OpenAllocation Outer;
 };
 
-/// As the innermost scope of this thread has it; without one, the policies of the command line.
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M);
+/// As the innermost scope of this thread has it; without one, the policies of the command line. Code is generated for the machine.
+std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine);
 
 } // namespace mlcb

@@ -17,7 +17,7 @@ namespace mlcb {
 
 static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onnx:FOLDER, aot:POLICY.so, pipe:BASE, shm:PATH, grpc://HOST:PORT or default:"),
                                      cl::value_desc("uri"));
-static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy for its passes where that is smaller"));
+static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy: of its passes where that is smaller, of its allocator in each function where that costs less"));
 
 bool hasRunners() { return !Runners.empty(); }
 
@@ -91,7 +91,7 @@ Expected<std::unique_ptr<ModelRunner>> unguardedInHost(const TaskRegistration &T
   Expected<std::unique_ptr<ModelRunner>> Runner = deciderInHost(Task);
   if (Runner && *Runner && Guarded)
     return fail(ErrorKind::InvalidArgument,
-                "-mlcb-guard: none for " + Task.name().str() + ", expected policies for posetrl or inliner alone, or no guard");
+                "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   return Runner;
 }
 
@@ -120,6 +120,8 @@ Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
 }
 
 void refuse(Module &M, const Error &Why) {
+  if (isRefused(M))
+    return;
   sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
   M.getContext().emitError("mlcb: " + Why.Message);
 }

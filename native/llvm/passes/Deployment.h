@@ -6,7 +6,7 @@
 
 namespace mlcb {
 
-/// Ends the compilation: one line, exit code 1, and no output file.
+/// Ends the compilation: one line, exit code 1, and no output file. One that is lost already ends with the first line.
 void refuse(llvm::Module &M, const Error &Why);
 
 /// Whether the compilation is lost already, though a compiler may go on for a while.

@@ -11,10 +11,12 @@
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/RegAllocEvictionAdvisor.h"
 #include "llvm/CodeGen/RegisterClassInfo.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <cmath>
 
@@ -177,6 +179,8 @@ public:
 
   std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
                                                       MachineLoopInfo *Loops) override {
+    if (!Questions.isAbout(MF.getName()))
+      return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
     return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), Model, Questions);
   }
 
@@ -209,7 +213,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("eviction", M);
+    Questions = openAllocation("eviction", M, getAnalysisIfAvailable<TargetPassConfig>()->getTM<TargetMachine>());
     if (Questions)
       Provider = PolicyEvictionProvider::create(M.getContext(), *Questions);
     if (Questions && !Provider)

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/Guard.h"
 
+#include "llvm/measure/CodeGenerator.h"
 #include "llvm/measure/Measure.h"
+#include "llvm/measure/UseOrder.h"
 #include "llvm/passes/PassRunner.h"
 #include "llvm/passes/Probe.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <unistd.h>
 
@@ -36,10 +41,13 @@ void endSilentlyOnErrors(LLVMContext &Context) {
   Context.setDiagnosticHandler(std::make_unique<ErrorsEndTheProcess>());
 }
 
+std::shared_ptr<AllocationQuestions> nobody(StringRef, Module &) { return nullptr; }
+
 std::optional<uint64_t> sizeAfter(Module &M, measure::Measurer &Target, function_ref<Expected<void>()> Change) {
   std::optional<std::string> Size = probe(
       [&]() -> std::string {
         endSilentlyOnErrors(M.getContext());
+        const AllocationScope Unadvised(nobody);
         return Change() ? utostr(Target.size(M).Allocated) : "";
       },
       MaxSeconds);
@@ -50,6 +58,44 @@ std::optional<uint64_t> sizeAfter(Module &M, measure::Measurer &Target, function
 }
 
 std::string inWords(std::optional<uint64_t> Size) { return Size ? utostr(*Size) + " bytes" : "failed"; }
+
+/// Of each function, in the order in which code is generated.
+using Costs = MapVector<std::string, double, StringMap<unsigned>>;
+
+Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenAllocation Advisors) {
+  Costs Found;
+  const AllocationScope Advised(std::move(Advisors));
+  measure::CodeGenerator Generator(Machine, [&](const MachineFunction &MF, double Cost) { Found[MF.getName().str()] = Cost; });
+  Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {}, [](MCObjectStreamer &) {});
+  return Found;
+}
+
+/// What came out in words, and then the functions that cost less, a line each.
+std::string inLines(const Costs &Heuristic, const Costs &Policies) {
+  double ByHeuristic = 0, ByPolicies = 0, Kept = 0;
+  std::string Cheaper;
+  size_t NumCheaper = 0;
+  for (auto [Own, Other] : zip_equal(Heuristic, Policies)) {
+    ByHeuristic += Own.second;
+    ByPolicies += Other.second;
+    Kept += std::min(Own.second, Other.second);
+    if (Other.second < Own.second) {
+      Cheaper += "\n" + Own.first;
+      ++NumCheaper;
+    }
+  }
+  return formatv("policy: {0:f4}, greedy: {1:f4}; kept: policy in {2} of {3} functions, {4:f4}", ByPolicies, ByHeuristic, NumCheaper,
+                 Heuristic.size(), Kept).str() + Cheaper;
+}
+
+void remark(const Twine &Message, Module &M) {
+  auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (Body == M.end())
+    return;
+  OptimizationRemark Remark("mlcb", "Guard", DiagnosticLocation(), &Body->getEntryBlock());
+  Remark << Message.str();
+  M.getContext().diagnose(Remark);
+}
 
 } // namespace
 
@@ -62,13 +108,26 @@ Verdict compare(Module &M, measure::Measurer &Target, function_ref<Expected<void
 }
 
 void remark(const Verdict &V, StringRef Heuristic, Module &M) {
-  auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
-  if (Body == M.end())
-    return;
-  OptimizationRemark Remark("mlcb", "Guard", DiagnosticLocation(), &Body->getEntryBlock());
-  Remark << "policy: " << inWords(V.Policy) << ", " << Heuristic << ": " << inWords(V.Heuristic) << "; kept: "
-         << (V.isForPolicy() ? "policy" : Heuristic);
-  M.getContext().diagnose(Remark);
+  remark("policy: " + inWords(V.Policy) + ", " + Heuristic + ": " + inWords(V.Heuristic) + "; kept: " + (V.isForPolicy() ? "policy" : Heuristic),
+         M);
+}
+
+StringSet<> cheaperFunctions(Module &M, TargetMachine &Machine, OpenAllocation Policies) {
+  std::optional<std::string> Said = probe(
+      [&] {
+        endSilentlyOnErrors(M.getContext());
+        const Costs Heuristic = allocationCosts(M, Machine, nobody);
+        return inLines(Heuristic, allocationCosts(M, Machine, std::move(Policies)));
+      },
+      MaxSeconds);
+  if (!Said)
+    Said = "policy: failed; kept: greedy";
+  SmallVector<StringRef> Lines;
+  StringRef(*Said).split(Lines, '\n');
+  remark(Lines[0], M);
+  StringSet<> Cheaper;
+  Cheaper.insert_range(drop_begin(Lines));
+  return Cheaper;
 }
 
 } // namespace mlcb

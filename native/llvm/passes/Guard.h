@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether a policy does better on a module than the compiler does without it.
+// Where policies do better than the compiler does without them.
 #pragma once
 
-#include "spec/Error.h"
+#include "llvm/passes/AllocationQuestions.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+} // namespace llvm
 
 namespace mlcb {
 
@@ -32,5 +34,9 @@ Verdict compare(llvm::Module &M, measure::Measurer &Target, llvm::function_ref<E
 
 /// Says so in an optimization remark of "mlcb" (`clang -Rpass=mlcb`, `opt -pass-remarks=mlcb`).
 void remark(const Verdict &V, llvm::StringRef Heuristic, llvm::Module &M);
+
+/// The functions whose registers cost less by Policies than by LLVM's own advisors: see measure::allocationCost. Generates code twice, in a
+/// fork that uses the target machine; none where that fails. Says in a remark, likewise, what came out.
+llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenAllocation Policies);
 
 } // namespace mlcb

@@ -18,7 +18,7 @@ public:
     Expected<void> Done = Questions.failure()
                               ? Unexpected(*Questions.failure())
                               : Policy->end(Questions.asked() ? EndReason::Exhausted : EndReason::NoDecisions);
-    if (!Done && !isRefused(M))
+    if (!Done)
       refuse(M, Done.error());
   }
 

@@ -10,8 +10,10 @@
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/RegAllocPriorityAdvisor.h"
 #include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <cmath>
 #include <limits>
@@ -118,6 +120,8 @@ public:
       : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Model(Context, Questions), Questions(Questions) {}
 
   std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
+    if (!Questions.isAbout(MF.getName()))
+      return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
     return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, Model, Questions);
   }
 
@@ -142,7 +146,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("priority", M);
+    Questions = openAllocation("priority", M, getAnalysisIfAvailable<TargetPassConfig>()->getTM<TargetMachine>());
     if (Questions)
       Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Questions);
     else

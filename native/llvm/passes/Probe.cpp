@@ -4,16 +4,27 @@
 #include "channel/FileDescriptor.h"
 #include "llvm/passes/EndWithParent.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace mlcb {
 
-static constexpr char Finished = '.'; // first byte: what follows is all that the task said
+static constexpr char Finished = '\0'; // last byte, which no text has: what stands before it is all that the task said
+
+static bool writeAll(int Out, std::string_view Rest) {
+  while (!Rest.empty()) {
+    const ssize_t Written = write(Out, Rest.data(), Rest.size());
+    if (Written < 0 && errno != EINTR)
+      return false;
+    Rest.remove_prefix(static_cast<size_t>(std::max<ssize_t>(Written, 0)));
+  }
+  return true;
+}
 
 [[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
   for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
@@ -22,8 +33,7 @@ static constexpr char Finished = '.'; // first byte: what follows is all that th
   int Null = open("/dev/null", O_WRONLY);
   dup2(Null, STDOUT_FILENO);
   dup2(Null, STDERR_FILENO);
-  std::string Said = (Finished + Task()).substr(0, PIPE_BUF);
-  _exit(write(Out, Said.data(), Said.size()) == static_cast<ssize_t>(Said.size()) ? 0 : 1);
+  _exit(writeAll(Out, Task() + Finished) ? 0 : 1);
 }
 
 static std::string readAll(int In) {
@@ -52,9 +62,10 @@ std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigne
   std::string Said = Child > 0 ? readAll(In.get()) : "";
   while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
     ;
-  if (!Said.starts_with(Finished))
+  if (!Said.ends_with(Finished))
     return std::nullopt;
-  return Said.substr(1);
+  Said.pop_back();
+  return Said;
 }
 
 } // namespace mlcb

@@ -9,7 +9,7 @@
 
 namespace mlcb {
 
-/// Runs the task in a fork, silently, and gives back what it said (at most PIPE_BUF bytes); nothing if it crashed or took too long.
+/// Runs the task in a fork, silently, and gives back what it said; nothing if it crashed or took too long.
 std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigned MaxSeconds = 60);
 
 } // namespace mlcb
