@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it costs to ask a policy how loops are split: in `clang -O3` over the loop kernels, and in process against a warm Python server.
 
-The networks are of the size that `mlcb train loop_distribution` trains and begin as it does: they split nothing, so that all compile the same. Of
+The networks are of the size of the policy that ships, and begin as training does: they split nothing, so that all compile the same. Of
 every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it; the median of the ratios within a round
 counts. The questions that clang asks are then put to every runner from here, and to a server over a pipe, which has answered them all before.
 """
@@ -35,7 +35,8 @@ from mlcb_gym.spec import AGENT
 from mlcb_gym.training.es import Es
 from mlcb_gym.training.policy import advised, batch
 
-ROUNDS, COPIES, REPEATS = 15, 4, 15
+ROUNDS, COPIES, REPEATS = 15, 2, 15
+HIDDEN = (32, 64)
 SECONDS = 120.0
 AGENTS = ("selector", "distributor")
 Question = tuple[int, dict[str, np.ndarray]]
@@ -90,11 +91,12 @@ def _clang(uri: str, program: Path) -> list[str | Path]:
 
 
 def _questions(model: Model, program: Path) -> list[Question]:
-    """What clang asks about a program."""
+    """What clang asks about a program, but for the embeddings, which a server is shown and the policy is not."""
     asked: list[Question] = []
 
     def recorded(agent: str, tensors: Mapping[str, Any]) -> int:
-        asked.append((AGENTS.index(agent), {name: np.array(tensor) for name, tensor in tensors.items()}))
+        seen = {name: np.array(tensor) for name, tensor in tensors.items()}
+        asked.append((AGENTS.index(agent), seen | {"embedding": seen["embedding"][:, :0]}))
         return model(agent, tensors)
 
     with ModelServer(only="loop_distribution") as server:
@@ -142,10 +144,10 @@ def _serving(model: Model, uri: str) -> Iterator[str]:
 
 
 def _network(folder: Path) -> Team:
-    """What training begins with; writes it as a policy, too."""
-    with closing(LoopDistributionEnv(programs="loops/train", reward="none")) as env:
+    """Writes it as a policy, too."""
+    with closing(LoopDistributionEnv(programs="loops/train", reward="none", dimension=0)) as env:
         torch.manual_seed(1)
-        network = policy_network(env.observation_space, env.action_space, Es().network).eval()
+        network = policy_network(env.observation_space, env.action_space, replace(Es().network, hidden=HIDDEN)).eval()
         assert isinstance(network, Team)
         write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
     return network

@@ -26,6 +26,9 @@ WIDTH = 16
 ROUNDS = 2
 """How far a node sees."""
 
+TOLD = 16
+"""How much a node tells its neighbours along an edge: what all kinds of edges carry is most of a network's weights."""
+
 FLAGS = 6
 """Features that all graphs have."""
 
@@ -135,10 +138,12 @@ class _Round(nn.Module):
 
     def __init__(self, width: int, kinds: int) -> None:
         super().__init__()
-        self.hear = nn.Linear(2 * kinds * width, width)
+        told = min(TOLD, width)
+        self.tell = nn.Linear(width, told)
+        self.hear = nn.Linear(2 * kinds * told, width)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, state: Tensor, both_ways: Tensor) -> Tensor:
-        sums = (both_ways @ state.unsqueeze(1)).transpose(1, 2).flatten(2)
+        sums = (both_ways @ self.tell(state).unsqueeze(1)).transpose(1, 2).flatten(2)
         result: Tensor = state + functional.silu(self.norm(self.hear(sums)))
         return result
