@@ -93,9 +93,7 @@ def plugin() -> None:
 def clang_config(
     policies: Annotated[list[Path], typer.Argument(help="policy folders or compiled policies, each for another task")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")] = Path("mlcb.cfg"),
-    guard: Annotated[
-        bool, typer.Option(help="keep LLVM's own module where that is smaller, and registers where they cost less")
-    ] = False,
+    guard: Annotated[bool, typer.Option(help="keep LLVM's own module where that is smaller, and registers where they cost less")] = False,
 ) -> None:
     """Write a file that makes clang ask these policies: `clang --config=mlcb.cfg -Oz ...`."""
     from mlcb_gym.export.clang_config import write_clang_config

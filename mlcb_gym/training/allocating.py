@@ -64,7 +64,7 @@ def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequenc
     metrics = {"size": (COST, default_of(COST)), "text": ("text", default_of("text"))}
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen], metrics, measure="cost", baseline=GREEDY)
     with closing(WorkerSession()) as session:
-        bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, reward=GUARDED, **policy.env_arguments), chosen)
+        bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, **(policy.env_arguments | {"reward": GUARDED})), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
         for method, choose in {POLICY: policy.leave, **NULLS[policy.task]}.items():
             traces = bench.run(partial(episode, choose=choose), method)
