@@ -380,7 +380,7 @@ def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> No
         ({"compiler": "gcc"}, "gcc"),
         ({"episode": "loop"}, "expected one of module, function"),
         ({"episode": "function", "reward": "text"}, "episode='function': reward='text'"),
-        ({"dense": True, "reward": "text"}, "text is known at the end alone"),
+        ({"dense": True, "reward": "text"}, "text is paid at the end alone"),
         ({"compiler": "stock", "reward": "cost"}, "a stock compiler does not tell it"),
         ({"compiler": "stock", "dense": True, "reward": "none"}, "dense=True: a stock compiler knows none"),
         ({"compiler": "stock", "barred": [1]}, "barred"),

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +26,12 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
-from mlcb_gym.errors import TaskError, TrainingError
+from mlcb_gym.errors import MlcbError, TaskError, TrainingError
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity
-from mlcb_gym.session import WorkerSession
+from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.allocating import evaluate_allocation
 from mlcb_gym.training.checkpoints import read_run
@@ -56,6 +56,13 @@ class HighestFirst(nn.Module):
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         return observation["weight"].clamp(max=1e6) * 1000
+
+
+class NoNumber(nn.Module):
+    """Priorities that are none."""
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return observation["weight"] * torch.nan
 
 
 def untrained(env: AllocationEnv) -> LogitsNetwork:
@@ -147,9 +154,9 @@ def function_sizes(binary: Path) -> dict[str, str]:
     return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
 
 
-@pytest.mark.parametrize("task", ["eviction", "priority"])
+@pytest.mark.parametrize(("task", "keeps"), [("eviction", True), ("priority", False)])
 def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
-    policies: Mapping[str, Path], worker: WorkerSession, task: str, tmp_path: Path
+    policies: Mapping[str, Path], worker: WorkerSession, task: str, keeps: bool, tmp_path: Path
 ) -> None:
     ((by_policy, by_greedy, kept, functions, cost),) = REMARK.findall(guarded([policies[task]], tmp_path / "guarded.o"))
     with closing(env_class(task)(programs=PROGRAM, session=worker, reward="cost_guarded", optsize=True)) as env:
@@ -162,24 +169,48 @@ def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
     guarded([], tmp_path / "greedy.o", guard=False)
     mixed, asked, own = (function_sizes(tmp_path / f"{name}.o") for name in ("guarded", "policy", "greedy"))
     assert asked != own
+    assert mixed != asked
     assert all(size in (asked[name], own[name]) for name, size in mixed.items())
-    assert sum(size != own[name] for name, size in mixed.items()) <= int(kept) < int(functions) == len(mixed)
+    changed = sum(size != own[name] for name, size in mixed.items())
+    assert changed <= int(kept) < int(functions) == len(mixed)
+    assert (changed > 0) == (int(kept) > 0) == keeps
 
 
 def test_guard_of_both_tasks_compares_them_together(policies: Mapping[str, Path], tmp_path: Path) -> None:
-    both = list(policies.values())
-    found = REMARK.findall(guarded(both, tmp_path / "guarded.o"))
-    assert len(set(found)) == 1  # each task asks it for itself
-    ((_, greedy, _, _, cost),) = set(found)
+    alone = {REMARK.findall(guarded([policy], tmp_path / "alone.o"))[0][0] for policy in policies.values()}
+    first, second = REMARK.findall(guarded(list(policies.values()), tmp_path / "guarded.o"))
+    assert first == second  # each task finds it for itself
+    by_policies, greedy, _, _, cost = first
+    assert by_policies not in alone
     assert float(cost) <= float(greedy)
 
 
-def test_guard_asks_no_learner(tmp_path: Path) -> None:
-    base = tmp_path / "learner"
-    flags = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=pipe:{base}?timeout=1", "-mllvm", "-mlcb-guard"]
-    done = subprocess.run([*stock("clang", resolve(PROGRAM)[0].bitcode, tmp_path / "out.o"), *flags], capture_output=True, text=True)
-    assert (done.returncode, (tmp_path / "out.o").exists()) == (1, False)
-    assert done.stderr.startswith("error: mlcb: ")
+def test_guard_keeps_llvms_own_where_the_policy_fails(worker: WorkerSession, tmp_path: Path) -> None:
+    env = PriorityEnv(programs=PROGRAM, session=worker)
+    policy = write_policy(NoNumber(), tmp_path / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
+    assert "policy: failed; kept: greedy" in guarded([policy], tmp_path / "guarded.o")
+    guarded([], tmp_path / "greedy.o", guard=False)
+    assert (tmp_path / "guarded.o").read_bytes() == (tmp_path / "greedy.o").read_bytes()
+
+
+@pytest.mark.parametrize("beside", [[], ["eviction"]], ids=["alone", "beside a policy"])
+def test_guard_asks_no_learner(policies: Mapping[str, Path], beside: Sequence[str], tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def model(agent: str, _: Mapping[str, np.ndarray]) -> int:
+        asked.append(agent)
+        return 0
+
+    with ModelServer(f"pipe:{tmp_path}/learner", only="priority") as server:
+        flags = ["-mlcb-guard", *(f"-mlcb-runner=onnx:{policies[task]}" for task in beside), f"-mlcb-runner={server.uri}"]
+        asking = [f"-fpass-plugin={toolchain.plugin()}", *(part for flag in flags for part in ("-mllvm", flag))]
+        command = [CLANG, *asking, *stock("clang", resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")[1:]]
+        compiler = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        with suppress(MlcbError):
+            server.answer(model, seconds=60)
+        _, said = compiler.communicate(timeout=60)
+    assert (compiler.returncode, asked, (tmp_path / "out.o").exists()) == (1, [], False)
+    assert said.splitlines()[0] == "error: mlcb: -mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice"
 
 
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])

@@ -68,7 +68,7 @@ class AllocationEnv(FunctionEpisodes):
         if stock and reward in NOT_STOCK_REWARDS:
             raise TaskError(f"reward={reward!r}: a stock compiler does not tell it, expected text or none, or compiler='plugin'")
         if dense and reward not in ("cost", "none"):
-            raise TaskError(f"dense=True: {reward} is known at the end alone, expected reward='cost'")
+            raise TaskError(f"dense=True: {reward} is paid at the end alone, expected reward='cost'")
         if stock and (optsize is False or told):
             raise TaskError("a stock compiler keeps minsize and optsize, and does not tell its own answer: expected optsize=True, told=0")
         if episode not in EPISODES:

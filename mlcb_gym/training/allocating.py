@@ -21,6 +21,7 @@ from mlcb_gym.training.rollouts import Choose, episode
 from mlcb_gym.training.traces import Trace
 
 GUARDED = "cost_guarded"
+"""What is measured beside the cost: that of each function by the method or by LLVM's own advisor, whichever is less."""
 GREEDY = "greedy"
 """LLVM's own advisor."""
 
@@ -53,7 +54,7 @@ NULLS: Mapping[str, Mapping[str, Choose]] = {
 
 
 def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequence[int] = COUNTS, seed: int = 1) -> Evaluation:
-    """Evaluates a policy folder for either task, one greedy episode a program, and each method with a guard too, which keeps LLVM's own
+    """Evaluates a policy folder for either task, one greedy episode a program, and all but random ones with a guard too, which keeps LLVM's own
     allocation of a function where that costs less. A program without a decision counts as 1.
 
     Args:

@@ -79,7 +79,7 @@ class Evaluation:
     def add_best(self, method: str, tried: Sequence[Sequence[Trace]]) -> None:
         """The smallest of several traces per program."""
         by_program = list(zip(*tried, strict=True))
-        traces = [min(traces, key=lambda t: t.scored) for traces in by_program]
+        traces = [min(traces, key=lambda t: t.scored_in(*self.metrics["size"])) for traces in by_program]
         self.failures += [f"{method}: {t.program}: {t.error}" for t in traces if t.error]
         self.size[method] = [t.scored_in(*self.metrics["size"]) for t in traces]
         self.text[method] = [t.scored_in(*self.metrics["text"]) for t in traces]

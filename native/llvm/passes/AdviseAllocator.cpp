@@ -27,13 +27,21 @@ OpenHost openHost(StringRef Task, Module &M) {
 
 std::shared_ptr<AllocationQuestions> unguarded(StringRef Task, Module &M) { return questionsOf(openHost(Task, M), M); }
 
+/// A learner of the other task would be asked in a fork.
+bool canAllBeTried(StringRef Task, Module &M) {
+  for (StringRef Other : {"eviction", "priority"})
+    if (Other != Task)
+      unguarded(Other, M);
+  return !isRefused(M);
+}
+
 } // namespace
 
 std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
   if (!hasRunners() || isRefused(M))
     return nullptr;
   auto Questions = unguarded(Task, M);
-  if (Questions && isGuarded())
+  if (Questions && isGuarded() && canAllBeTried(Task, M))
     Questions->limitTo(cheaperFunctions(M, Machine, unguarded));
   return Questions;
 }

@@ -8,10 +8,6 @@
 
 namespace llvm {
 class Module;
-}
-
-namespace llvm {
-class Module;
 class TargetMachine;
 } // namespace llvm
 

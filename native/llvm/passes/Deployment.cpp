@@ -3,6 +3,7 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/Guard.h"
+#include "llvm/passes/Probe.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Module.h"
@@ -122,7 +123,8 @@ Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
 void refuse(Module &M, const Error &Why) {
   if (isRefused(M))
     return;
-  sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
+  if (!isProbe())
+    sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
   M.getContext().emitError("mlcb: " + Why.Message);
 }
 

@@ -12,6 +12,7 @@
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,11 +35,12 @@ struct ErrorsEndTheProcess final : DiagnosticHandler {
   }
 };
 
-/// A fork must not run the host's handlers, which remove its output.
+/// A fork must not run the host's handlers, which remove its output, nor write to its file of remarks.
 void endSilentlyOnErrors(LLVMContext &Context) {
   remove_fatal_error_handler();
   install_fatal_error_handler([](void *, const char *, bool) { _exit(1); });
   Context.setDiagnosticHandler(std::make_unique<ErrorsEndTheProcess>());
+  Context.setLLVMRemarkStreamer(nullptr);
 }
 
 std::shared_ptr<AllocationQuestions> nobody(StringRef, Module &) { return nullptr; }
@@ -70,6 +72,9 @@ Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenAllocation Ad
   return Found;
 }
 
+/// Whether it names one function, in one line.
+bool isPlain(StringRef Name) { return !Name.empty() && !Name.contains('\n'); }
+
 /// What came out in words, and then the functions that cost less, a line each.
 std::string inLines(const Costs &Heuristic, const Costs &Policies) {
   double ByHeuristic = 0, ByPolicies = 0, Kept = 0;
@@ -78,11 +83,11 @@ std::string inLines(const Costs &Heuristic, const Costs &Policies) {
   for (auto [Own, Other] : zip_equal(Heuristic, Policies)) {
     ByHeuristic += Own.second;
     ByPolicies += Other.second;
-    Kept += std::min(Own.second, Other.second);
-    if (Other.second < Own.second) {
+    const bool IsCheaper = Other.second < Own.second && isPlain(Own.first);
+    Kept += IsCheaper ? Other.second : Own.second;
+    NumCheaper += IsCheaper;
+    if (IsCheaper)
       Cheaper += "\n" + Own.first;
-      ++NumCheaper;
-    }
   }
   return formatv("policy: {0:f4}, greedy: {1:f4}; kept: policy in {2} of {3} functions, {4:f4}", ByPolicies, ByHeuristic, NumCheaper,
                  Heuristic.size(), Kept).str() + Cheaper;

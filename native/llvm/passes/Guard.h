@@ -36,7 +36,8 @@ Verdict compare(llvm::Module &M, measure::Measurer &Target, llvm::function_ref<E
 void remark(const Verdict &V, llvm::StringRef Heuristic, llvm::Module &M);
 
 /// The functions whose registers cost less by Policies than by LLVM's own advisors: see measure::allocationCost. Generates code twice, in a
-/// fork that uses the target machine; none where that fails. Says in a remark, likewise, what came out.
+/// fork that uses the target machine, with all library functions that the target has; none where that fails. Says in a remark, likewise,
+/// what came out.
 llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenAllocation Policies);
 
 } // namespace mlcb

@@ -26,10 +26,15 @@ static bool writeAll(int Out, std::string_view Rest) {
   return true;
 }
 
+static bool Probing = false;
+
+bool isProbe() { return Probing; }
+
 [[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
   for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
     std::signal(Signal, SIG_DFL);
   alarm(MaxSeconds);
+  Probing = true;
   int Null = open("/dev/null", O_WRONLY);
   dup2(Null, STDOUT_FILENO);
   dup2(Null, STDERR_FILENO);
