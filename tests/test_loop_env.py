@@ -253,7 +253,7 @@ def test_bad_argument_is_named(worker: WorkerSession, arguments: dict[str, Any],
 
 def test_kernels_are_programs_by_name() -> None:
     splits = {split: resolve(f"loops/{split}") for split in ("train", "validation", "test")}
-    assert {split: len(found) for split, found in splits.items()} == {"train": 56, "validation": 16, "test": 40}
+    assert {split: len(found) for split, found in splits.items()} == {"train": 104, "validation": 32, "test": 64}
     assert [program.uri for program in resolve("loops/composed/3-5")] == [f"loops/composed/{seed}" for seed in (3, 4, 5)]
     assert {program.project for found in splits.values() for program in found} >= {"mixed", "aliasing", "locality"}
 
