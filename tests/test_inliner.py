@@ -305,8 +305,8 @@ def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_a
     env = make(programs=[tmp_path / "leaf.c", PROGRAM])
     with pytest.raises(NoDecisions, match="leaf"):
         env.reset(options={"program": tmp_path / "leaf.c"})
-    for _ in range(8):
-        assert env.reset()[1]["program"] == PROGRAM
+    for seed in range(8):
+        assert env.reset(seed=seed)[1]["program"] == PROGRAM
     assert env.timing.redrawn > 0
 
 

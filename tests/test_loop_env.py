@@ -336,7 +336,7 @@ def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": kernels, "dimension": 0})
     with closing(LoopDistributionEnv(programs=kernels)) as env:
         found = list(look_into_all(search_in(env), env.programs, tmp_path / "decisions"))
-    small = {"num_envs": 1, "network": {"hidden": [8, 8]}, "distillation": {"epochs": 100, "weight_decay": 0.0}}
+    small = {"num_envs": 1, "network": {"hidden": [16, 16]}, "distillation": {"epochs": 100, "weight_decay": 0.0}}
     chosen = recipe("es", small)
     weights = warm_start(environment, chosen, tmp_path / "decisions")
     console, budget = Console(file=io.StringIO()), Budget(iterations=0)
