@@ -23,6 +23,7 @@ import torch
 from benchmarks.report import Figure
 from benchmarks.startup import child_seconds
 from mlcb_gym import _native, toolchain
+from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.kernels import Kernel, kernels, source
@@ -30,13 +31,12 @@ from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.policies import shipped
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.es import Es
 from mlcb_gym.training.policy import advised, batch
 
 ROUNDS, COPIES, REPEATS = 15, 2, 15
-HIDDEN = (32, 64)
 SECONDS = 120.0
 AGENTS = ("selector", "distributor")
 Question = tuple[int, dict[str, np.ndarray]]
@@ -145,9 +145,11 @@ def _serving(model: Model, uri: str) -> Iterator[str]:
 
 def _network(folder: Path) -> Team:
     """Writes it as a policy, too."""
-    with closing(LoopDistributionEnv(programs="loops/train", reward="none", dimension=0)) as env:
+    ships = OnnxPolicy(shipped()["loop_distribution"])
+    with closing(LoopDistributionEnv(programs="loops/train", reward="none", **ships.env_arguments)) as env:
         torch.manual_seed(1)
-        network = policy_network(env.observation_space, env.action_space, replace(Es().network, hidden=HIDDEN)).eval()
+        config = NetworkConfig(**ships.manifest["trained"]["recipe"]["network"])
+        network = policy_network(env.observation_space, env.action_space, config).eval()
         assert isinstance(network, Team)
         write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
     return network

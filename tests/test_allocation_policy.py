@@ -125,27 +125,23 @@ def test_stock_compiler_decides_as_the_environment_does(
     assert object_metrics(tmp_path / "out.o", ["text"]) == {"text": info["text"]}
 
 
+def compile_with(policies: Sequence[Path], output: Path, *, guard: bool = False) -> str:
+    """What clang says when it compiles with policies."""
+    config = output.with_suffix(".cfg")
+    write_clang_config(config, policies, guard=guard)
+    command = [CLANG, f"--config={config}", "-Rpass=mlcb", *stock("clang", resolve(PROGRAM)[0].bitcode, output)[1:]]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
 def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tmp_path: Path) -> None:
-    program = resolve(PROGRAM)[0].bitcode
     objects = set()
     for name, chosen in (("none", []), ("one", ["eviction"]), ("other", ["priority"]), ("both", ["priority", "eviction"])):
-        write_clang_config(tmp_path / "mlcb.cfg", [policies[task] for task in chosen])
-        command = stock("clang", program, tmp_path / f"{name}.o")
-        subprocess.run([CLANG, f"--config={tmp_path}/mlcb.cfg", *command[1:]], check=True)
+        compile_with([policies[task] for task in chosen], tmp_path / f"{name}.o")
         objects.add((tmp_path / f"{name}.o").read_bytes())
     assert len(objects) == 4
 
 
 REMARK = re.compile(r"policy: ([\d.]+), greedy: ([\d.]+); kept: policy in (\d+) of (\d+) functions, ([\d.]+)")
-
-
-def guarded(policies: Sequence[Path], output: Path, *, guard: bool = True) -> str:
-    """What clang says when it compiles with policies."""
-    write_clang_config(output.with_suffix(".cfg"), policies, guard=guard)
-    command = stock("clang", resolve(PROGRAM)[0].bitcode, output)
-    return subprocess.run(
-        [CLANG, f"--config={output.with_suffix('.cfg')}", "-Rpass=mlcb", *command[1:]], capture_output=True, text=True, check=True
-    ).stderr
 
 
 def function_sizes(binary: Path) -> dict[str, str]:
@@ -158,15 +154,15 @@ def function_sizes(binary: Path) -> dict[str, str]:
 def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
     policies: Mapping[str, Path], worker: WorkerSession, task: str, keeps: bool, tmp_path: Path
 ) -> None:
-    ((by_policy, by_greedy, kept, functions, cost),) = REMARK.findall(guarded([policies[task]], tmp_path / "guarded.o"))
+    ((by_policy, by_greedy, kept, functions, cost),) = REMARK.findall(compile_with([policies[task]], tmp_path / "guarded.o", guard=True))
     with closing(env_class(task)(programs=PROGRAM, session=worker, reward="cost_guarded", optsize=True)) as env:
         policy = OnnxPolicy(policies[task])
         _, _, info = finish(env, lambda seen: env.action(policy.advice(seen)))
     expected = [info[metric] for metric in ("cost", "cost_default", "cost_guarded")]
     assert [float(by_policy), float(by_greedy), float(cost)] == pytest.approx(expected, abs=1e-4)
     assert info["ratio"] == info["cost_guarded"] / info["cost_default"] <= 1
-    guarded([policies[task]], tmp_path / "policy.o", guard=False)
-    guarded([], tmp_path / "greedy.o", guard=False)
+    compile_with([policies[task]], tmp_path / "policy.o")
+    compile_with([], tmp_path / "greedy.o")
     mixed, asked, own = (function_sizes(tmp_path / f"{name}.o") for name in ("guarded", "policy", "greedy"))
     assert asked != own
     assert mixed != asked
@@ -177,8 +173,8 @@ def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
 
 
 def test_guard_of_both_tasks_compares_them_together(policies: Mapping[str, Path], tmp_path: Path) -> None:
-    alone = {REMARK.findall(guarded([policy], tmp_path / "alone.o"))[0][0] for policy in policies.values()}
-    first, second = REMARK.findall(guarded(list(policies.values()), tmp_path / "guarded.o"))
+    alone = {REMARK.findall(compile_with([policy], tmp_path / "alone.o", guard=True))[0][0] for policy in policies.values()}
+    first, second = REMARK.findall(compile_with(list(policies.values()), tmp_path / "guarded.o", guard=True))
     assert first == second  # each task finds it for itself
     by_policies, greedy, _, _, cost = first
     assert by_policies not in alone
@@ -188,8 +184,8 @@ def test_guard_of_both_tasks_compares_them_together(policies: Mapping[str, Path]
 def test_guard_keeps_llvms_own_where_the_policy_fails(worker: WorkerSession, tmp_path: Path) -> None:
     env = PriorityEnv(programs=PROGRAM, session=worker)
     policy = write_policy(NoNumber(), tmp_path / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
-    assert "policy: failed; kept: greedy" in guarded([policy], tmp_path / "guarded.o")
-    guarded([], tmp_path / "greedy.o", guard=False)
+    assert "policy: failed; kept: greedy" in compile_with([policy], tmp_path / "guarded.o", guard=True)
+    compile_with([], tmp_path / "greedy.o")
     assert (tmp_path / "guarded.o").read_bytes() == (tmp_path / "greedy.o").read_bytes()
 
 

@@ -12,15 +12,14 @@ namespace mlcb {
 namespace {
 
 using HostAllocation = Hosted<AllocationQuestions>;
-using OpenHost = Expected<std::shared_ptr<HostAllocation>>;
 
-OpenHost openHost(StringRef Task, Module &M) {
+Expected<std::shared_ptr<HostAllocation>> openHost(StringRef Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(*TaskRegistration::find(Task));
   if (!Policy)
     return Unexpected(Policy.error());
   if (!*Policy)
     return nullptr;
-  if (auto Allowed = isGuarded() ? mayBeGuarded(**Policy) : Expected<void>(); !Allowed)
+  if (auto Allowed = mayBeGuarded(**Policy); !Allowed)
     return Unexpected(Allowed.error());
   return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return AllocationQuestions(Asked, {}); });
 }

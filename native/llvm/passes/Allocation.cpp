@@ -164,12 +164,12 @@ double Allocation::cost() const {
 /// Code is generated for one function after the other, each time in the same order.
 void Allocation::tellFunction(ModelRunner &Policy) const {
   const size_t Place = Allocated.size();
-  double Saved = 0, SavedByGuarded = 0;
+  double Saved = 0, Gained = 0;
   for (auto [Cost, Default] : zip(Allocated, Defaults)) {
     Saved += Default - Cost; // what is as by default adds nothing at all
-    SavedByGuarded += std::max(Default - Cost, 0.0);
+    Gained += std::max(Default - Cost, 0.0);
   }
-  Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - SavedByGuarded;
+  Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - Gained;
   Policy.metric<double>(Metric::functions_saved) = Saved;
   Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
   Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;

@@ -3,6 +3,9 @@
 
 #include "llvm/passes/AdviseAllocator.h"
 
+#include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/Target/TargetMachine.h"
+
 namespace mlcb {
 
 static thread_local OpenAllocation Innermost;
@@ -45,8 +48,10 @@ void AllocationQuestions::fail(Error Why) {
 AllocationScope::AllocationScope(OpenAllocation Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
 AllocationScope::~AllocationScope() { Innermost = std::move(Outer); }
 
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine) {
-  return Innermost ? Innermost(Task, M) : allocationOfCommandLine(Task, M, Machine);
+std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
+  if (Innermost)
+    return Innermost(Task, M);
+  return allocationOfCommandLine(Task, M, Asking.getAnalysisIfAvailable<llvm::TargetPassConfig>()->getTM<llvm::TargetMachine>());
 }
 
 } // namespace mlcb

@@ -15,7 +15,7 @@
 
 namespace llvm {
 class Module;
-class TargetMachine;
+class Pass;
 } // namespace llvm
 
 namespace mlcb {
@@ -82,7 +82,7 @@ private:
   OpenAllocation Outer;
 };
 
-/// As the innermost scope of this thread has it; without one, the policies of the command line. Code is generated for the machine.
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine);
+/// As the innermost scope of this thread has it; without one, the policies of the command line. Asking is a pass of the code generation.
+std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
 
 } // namespace mlcb

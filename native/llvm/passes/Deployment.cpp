@@ -107,7 +107,7 @@ Error noRunnerFor(const TaskRegistration &Task) {
 bool isGuarded() { return Guarded; }
 
 Expected<void> mayBeGuarded(const ModelRunner &Runner) {
-  if (Runner.isRemote())
+  if (Guarded && Runner.isRemote())
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice");
   return {};
 }
@@ -136,7 +136,7 @@ Expected<Decider> decide(const TaskRegistration &Task, StringRef Heuristic, Modu
     return Unexpected(Runner.error());
   if (!*Runner || !(*Runner)->decides())
     return *Runner ? Decider::Heuristic : Decider::Nobody;
-  if (auto Allowed = Guarded ? mayBeGuarded(**Runner) : Expected<void>(); !Allowed)
+  if (auto Allowed = mayBeGuarded(**Runner); !Allowed)
     return Unexpected(Allowed.error());
   auto Target = measurerFor(M);
   if (!Target)

@@ -44,7 +44,7 @@ auto questionsOf(const Expected<std::shared_ptr<Host>> &Opened, llvm::Module &M)
 /// Whether -mlcb-guard is given.
 bool isGuarded();
 
-/// The guard asks twice: an error where the runner cannot be.
+/// The guard asks twice: an error where it is asked for and the runner cannot be.
 Expected<void> mayBeGuarded(const ModelRunner &Runner);
 
 /// What measures a module for its own target.

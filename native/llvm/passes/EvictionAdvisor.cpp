@@ -11,12 +11,10 @@
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/RegAllocEvictionAdvisor.h"
 #include "llvm/CodeGen/RegisterClassInfo.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <cmath>
 
@@ -213,7 +211,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("eviction", M, getAnalysisIfAvailable<TargetPassConfig>()->getTM<TargetMachine>());
+    Questions = openAllocation("eviction", M, *this);
     if (Questions)
       Provider = PolicyEvictionProvider::create(M.getContext(), *Questions);
     if (Questions && !Provider)

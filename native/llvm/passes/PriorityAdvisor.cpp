@@ -10,10 +10,8 @@
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/RegAllocPriorityAdvisor.h"
 #include "llvm/CodeGen/SlotIndexes.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <cmath>
 #include <limits>
@@ -146,7 +144,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("priority", M, getAnalysisIfAvailable<TargetPassConfig>()->getTM<TargetMachine>());
+    Questions = openAllocation("priority", M, *this);
     if (Questions)
       Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Questions);
     else

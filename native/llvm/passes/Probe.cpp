@@ -4,27 +4,17 @@
 #include "channel/FileDescriptor.h"
 #include "llvm/passes/EndWithParent.h"
 
-#include <algorithm>
+#include "llvm/Support/raw_ostream.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace mlcb {
 
 static constexpr char Finished = '\0'; // last byte, which no text has: what stands before it is all that the task said
-
-static bool writeAll(int Out, std::string_view Rest) {
-  while (!Rest.empty()) {
-    const ssize_t Written = write(Out, Rest.data(), Rest.size());
-    if (Written < 0 && errno != EINTR)
-      return false;
-    Rest.remove_prefix(static_cast<size_t>(std::max<ssize_t>(Written, 0)));
-  }
-  return true;
-}
 
 static bool Probing = false;
 
@@ -38,7 +28,9 @@ bool isProbe() { return Probing; }
   int Null = open("/dev/null", O_WRONLY);
   dup2(Null, STDOUT_FILENO);
   dup2(Null, STDERR_FILENO);
-  _exit(writeAll(Out, Task() + Finished) ? 0 : 1);
+  llvm::raw_fd_ostream Stream(Out, /*shouldClose=*/false, /*unbuffered=*/true);
+  Stream << Task() + Finished;
+  _exit(Stream.has_error());
 }
 
 static std::string readAll(int In) {
