@@ -29,6 +29,8 @@ CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
 PROGRAM = "embedded/validation/chacha20"
 SAMPLE = sorted(OUTPUTS)[::7]
 NOTHING = 32
+SPLIT = 2
+"""The stage of live ranges that LLVM takes after all others."""
 TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
 IDS = ["RegAllocEviction-v0", "RegAllocPriority-v0"]
 
@@ -309,6 +311,32 @@ def test_both_compilers_see_the_same_and_make_the_same(make: Make, tmp_path: Pat
     np.testing.assert_equal(seen[0], seen[1])
     assert made[0][:2] == made[1][:2]
     assert {name: made[0][2][name] for name in ("text", "size")} == {name: made[1][2][name] for name in ("text", "size")}
+
+
+def observations(env: AllocationEnv, choose: Choose, program: object = PROGRAM) -> list[Observation]:
+    """All of an episode."""
+    seen: list[Observation] = []
+    finish(env, lambda observation: (seen.append(observation), choose(observation))[1], program)
+    return seen
+
+
+def test_priority_is_told_what_llvms_own_is_made_of(make: Make) -> None:
+    seen = observations(make("priority"), by_default("priority"))
+    own = [(int(o["priority_default"].item()), int(o["stage"].item()), o["hinted"].item(), o["local"].item()) for o in seen]
+    for priority, stage, hinted, local in own:
+        assert (priority < 2**31) == (stage == SPLIT)
+        if stage != SPLIT:
+            assert bool(priority & 2**30) == hinted
+            assert bool(priority & 2**29) >= (not local)  # large local ranges count as global
+    assert {stage == SPLIT for _, stage, *_ in own} == {hinted for _, _, hinted, _ in own} == {local for *_, local in own} == {0, 1}
+
+
+def test_priority_is_told_the_calls_that_a_range_lives_across(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "calls.c").write_text("int g(int); int f(int a) { g(1); g(2); return g(a) + a; } int h(int a, int b) { return a * b + a; }")
+    seen = observations(make("priority"), by_default("priority"), tmp_path / "calls.c")
+    assert {o["calls"].item() for o in seen} == {0, 3}
+    assert all(o["registers"].item() > 1 and o["pressure"].item() > 0 for o in seen)
+    assert len({o["remaining"].item() for o in seen}) > 2
 
 
 def test_barred_column_is_masked(make: Make) -> None:

@@ -23,6 +23,11 @@ COUNTS = ("callee_calls", "callee_left", "callee_inlined", "callee_users", "call
 """Calls, of which none, one or two are worlds apart: seen once more as which of 0 to ``MANY`` they are."""
 MANY = 4
 
+SPILL_WEIGHT = "weight"
+"""What a spill would cost, over many orders of magnitude, most below 1: its logarithm is seen, and whether it is infinite, as LLVM has it."""
+SPILL_WEIGHTS = (1e-6, 1e3)
+INFINITE = 1e29
+
 MIN_DEVIATION = 1e-3
 """A feature that hardly varies in training carries no more weight than this allows."""
 
@@ -38,8 +43,8 @@ def heuristic_of(observation_space: spaces.Dict) -> str | None:
 class Features(nn.Module):
     """What a network sees of an observation, ``[batch, width]`` float32.
 
-    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``, ``NEAR``, ``COUNTS``. Any other
-    is taken as ``asinh`` of its elements, so that a new task learns before it has features of its own.
+    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``, ``NEAR``, ``COUNTS``,
+    ``SPILL_WEIGHT``. Any other is taken as ``asinh`` of its elements, so that a new task learns before it has features of its own.
     """
 
     mean: Tensor
@@ -81,6 +86,9 @@ class Features(nn.Module):
         if name == "instructions":
             logs = value.clamp_min(1.0).log()
             return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
+        if name == SPILL_WEIGHT:
+            infinite = value >= INFINITE
+            return torch.cat([value.masked_fill(infinite, 1.0).clamp(*SPILL_WEIGHTS).log(), infinite.float()], dim=1)
         if name in NEAR:
             return torch.cat([torch.asinh(value), value.clamp(-NEAR_LIMIT, NEAR_LIMIT)], dim=1)
         if total is None or name not in ("embedding", "opcodes", "properties"):

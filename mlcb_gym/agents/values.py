@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A network for what is answered by a value, as a priority: how much higher or lower than the compiler's own heuristic has it."""
+"""A network for what is answered by a value, as a priority: by how much it is higher or lower than the compiler's own heuristic has it."""
 
-import math
 from collections.abc import Mapping
 
 import torch
@@ -12,12 +11,10 @@ from mlcb_gym.agents.features import Features, heuristic_of
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.errors import TaskError
 
-SPREAD = math.log(2)
-"""The logarithm of the most that a value is raised or lowered by."""
-
 
 class ValueNetwork(nn.Module):
-    """Observation to a value in the compiler's units, ``[batch, 1]``. A head of zeros gives the heuristic's.
+    """Observation to a value in the compiler's units, ``[batch, 1]``: the heuristic's, as a fraction of the highest there is, to a power.
+    A head of zeros gives the heuristic's own, and none is out of reach.
 
     Raises:
         TaskError: the heuristic's is not told.
@@ -29,10 +26,12 @@ class ValueNetwork(nn.Module):
         self.head = Mlp(self.features.width, 1, config)
         default = heuristic_of(observation_space)
         if default is None:
-            raise TaskError("a value is learnt as a multiple of the compiler's own, which is not told: expected told=1")
-        self.default = default
+            raise TaskError("a value is learnt from the compiler's own, which is not told: expected told=1")
+        space = observation_space[default]
+        assert isinstance(space, spaces.Box)
+        self.default, self.highest = default, float(space.high.item())
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        factor = (SPREAD * torch.tanh(self.head(self.features(observation)))).exp()
-        value: Tensor = factor * observation[self.default].float()
+        fraction = observation[self.default].float() / self.highest
+        value: Tensor = self.highest * fraction.pow((-self.head(self.features(observation))).exp())
         return value

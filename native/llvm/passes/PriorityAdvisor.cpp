@@ -7,9 +7,13 @@
 #include "llvm/Analysis/MLModelRunner.h"
 #include "llvm/Analysis/TensorSpec.h"
 #include "llvm/CodeGen/LiveInterval.h"
+#include "llvm/CodeGen/LiveIntervals.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/RegAllocPriorityAdvisor.h"
+#include "llvm/CodeGen/RegisterClassInfo.h"
 #include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
@@ -45,13 +49,16 @@ using Feature = priority::advisor;
 /// The weight of what must not be spilled, which LLVM has as infinity.
 constexpr float Heaviest = 1e30f;
 
+/// Those of LLVM's own, which come before what it does not tell a model.
+constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
+
 /// LLVM's view of the policy.
 class PriorityModel final : public MLModelRunner {
 public:
   PriorityModel(LLVMContext &Context, AllocationQuestions &Questions)
-      : MLModelRunner(Context, Kind::NoOp, static_cast<size_t>(Feature::priority_default)), Questions(Questions) {
+      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Questions(Questions) {
     const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
-    for (size_t I = 0; I < static_cast<size_t>(Feature::priority_default); ++I)
+    for (size_t I = 0; I < LlvmsFeatures; ++I)
       setUpBufferForTensor(I, Spec, Questions.policy().bytes(I, 0).data());
   }
 
@@ -94,7 +101,7 @@ public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
                         AllocationQuestions &Questions)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Questions(Questions) {}
+        Questions(Questions), Pressure(meanPressure()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
@@ -102,14 +109,44 @@ private:
     if (Questions.failure())
       return Default;
     Model.expect(Default);
+    if (!Questions.policy().tensor<int64_t>(Feature::hinted).empty())
+      tell(Range);
     (void)asAdvisor(Asking).getPriority(Range);
     return Model.answer();
+  }
+
+  /// What LLVM does not tell a model of a range.
+  void tell(const LiveInterval &Range) const {
+    ModelRunner &Policy = Questions.policy();
+    Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
+    Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
+    Policy.tensor<int64_t>(Feature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
+    Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range);
+    Policy.tensor<int64_t>(Feature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
+    Policy.tensor<float>(Feature::pressure)[0] = Pressure;
+  }
+
+  int64_t callsAcross(const LiveInterval &Range) const {
+    const ArrayRef<SlotIndex> Calls = LIS->getRegMaskSlots();
+    int64_t Count = 0;
+    for (const LiveRange::Segment &Segment : Range)
+      Count += lower_bound(Calls, Segment.end) - upper_bound(Calls, Segment.start);
+    return Count;
+  }
+
+  float meanPressure() const {
+    double Slots = 0;
+    for (unsigned I = 0; I < MRI->getNumVirtRegs(); ++I)
+      if (const Register Virtual = Register::index2VirtReg(I); LIS->hasInterval(Virtual))
+        Slots += LIS->getInterval(Virtual).getSize();
+    return static_cast<float>(Slots / std::max(1, Indexes->getZeroIndex().distance(Indexes->getLastIndex())));
   }
 
   DefaultPriorityAdvisor Own;
   MLPriorityAdvisor Asking;
   PriorityModel &Model;
   AllocationQuestions &Questions;
+  float Pressure;
 };
 
 class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {

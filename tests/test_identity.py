@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LLVM's own answers, given by a deployed policy, leave what stock clang leaves: on every program of the corpora that are built."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from mlcb_gym import toolchain
+from mlcb_gym.agents.heuristic import Heuristic
+from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs import env_class
+from mlcb_gym.errors import ProgramError
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
+from mlcb_gym.session import WorkerSession
+
+PROGRAM = "embedded/validation/chacha20"
+SPLITS = [f"{corpus}/{split}" for corpus in ("embedded", "default", "debian") for split in ("train", "validation", "test")]
+TASKS = {"inliner": ("-Oz", 2, {"growth": 1e6}), "eviction": ("-O2", 33, {}), "priority": ("-O2", 0, {})}
+"""By task: with which option clang asks about it, how many answers there are, and arguments of the environment."""
+
+
+class Opposite(Heuristic):
+    """Anything but what the compiler would answer."""
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return -super().forward(observation)
+
+
+def config(network: type[Heuristic], task: str, worker: WorkerSession, folder: Path) -> str:
+    """What makes clang ask a network about a task."""
+    _, answers, arguments = TASKS[task]
+    with closing(env_class(task)(programs=PROGRAM, session=worker, **arguments)) as env:
+        assert env.heuristic
+        policy = write_policy(network(env.heuristic, answers), folder / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
+    write_clang_config(folder / "clang.cfg", [policy])
+    return f"--config={folder / 'clang.cfg'}"
+
+
+def compiled(program: Program, level: str, *options: str, output: Path) -> bytes:
+    subprocess.run([toolchain.tool("clang"), *options, level, "-w", "-c", program.bitcode, "-o", output], check=True, timeout=600)
+    contents = output.read_bytes()
+    output.unlink()
+    return contents
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_object_of_other_answers_is_another(worker: WorkerSession, task: str, tmp_path: Path) -> None:
+    (program,) = resolve(PROGRAM)
+    stock, own, other = (
+        compiled(program, TASKS[task][0], *asking, output=tmp_path / "out.o")
+        for asking in ((), (config(Heuristic, task, worker, tmp_path / "own"),), (config(Opposite, task, worker, tmp_path / "other"),))
+    )
+    assert stock == own != other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("split", SPLITS)
+def test_objects_of_llvms_own_answers_are_stock_to_the_byte(worker: WorkerSession, task: str, split: str, tmp_path: Path) -> None:
+    level, asking = TASKS[task][0], config(Heuristic, task, worker, tmp_path)
+
+    def differs(program: Program) -> bool:
+        output = tmp_path / f"{program.digest}.o"
+        return compiled(program, level, output=output) != compiled(program, level, asking, output=output)
+
+    try:
+        programs = resolve(split)
+    except ProgramError as error:
+        pytest.skip(str(error))
+    with ThreadPoolExecutor(2) as pool:
+        assert [p.name for p, different in zip(programs, pool.map(differs, programs), strict=True) if different] == []
