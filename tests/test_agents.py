@@ -14,6 +14,7 @@ from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.values import ValueNetwork
 from mlcb_gym.training.policy import advice, batch, random_observations
 from tests import known_optimum
 
@@ -78,6 +79,28 @@ def test_tensor_without_features_of_its_own_is_squashed() -> None:
     space = spaces.Dict({"depth": spaces.Box(0, 10**9, (3,), np.int64), MASK: spaces.MultiBinary(2)})
     seen = Features(space, actions=2)({"depth": torch.tensor([[0, 10, 10**9]])})
     assert seen.tolist() == [pytest.approx([0.0, 2.998, CLIP], abs=1e-3)]
+
+
+def test_spill_weights_of_all_orders_are_told_apart_and_infinity_from_all() -> None:
+    space = spaces.Dict({"weight": spaces.Box(0, 1e30, (1,), np.float32)})
+    seen = Features(space, actions=1)({"weight": torch.tensor([[1e-4], [1e-3], [1e-2], [1e30]])})
+    assert seen[:, 1].tolist() == [0, 0, 0, 1]
+    assert seen[:, 0].tolist() == pytest.approx([-CLIP, np.log(1e-3), np.log(1e-2), 0])
+
+
+def values(head: float) -> list[float]:
+    """Of three observations, by a network whose head adds up to a number whatever it sees."""
+    space = spaces.Dict({"its_default": spaces.Box(0, 2.0**32, (1,), np.float32)})
+    network = ValueNetwork(space, NetworkConfig(hidden=(), final_gain=0.0))
+    torch.nn.init.constant_(network.head[-1].bias, head)  # type: ignore[arg-type]
+    return network({"its_default": torch.tensor([[0.0], [4e3], [3e9]])}).flatten().tolist()
+
+
+def test_value_is_the_compilers_own_to_begin_with_and_may_become_any() -> None:
+    assert values(0) == [0, 4e3, 3e9]
+    assert values(-20) == [0, 0, 0]
+    assert values(20) == [0, 2**32, 2**32]
+    assert 4e3 < values(1)[1] < values(2)[1] < 2**32 > values(2)[2] > values(1)[2] > 3e9
 
 
 def test_policy_gives_illegal_actions_no_probability(observations: dict[str, torch.Tensor]) -> None:

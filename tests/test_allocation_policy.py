@@ -28,6 +28,7 @@ from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
 from mlcb_gym.export.aot import compile_policy
+from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity
@@ -242,6 +243,15 @@ def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
     console, budget = Console(file=io.StringIO()), Budget(iterations=3, validate_every=1)
     best = train(environment, recipe=es, validation=resolve(PROGRAM), output=tmp_path, budget=budget, console=console)
     assert read_run(best)["progress"]["best_ratio"] < 0.995
+
+
+def test_evolution_stays_where_nothing_makes_a_difference(tmp_path: Path) -> None:
+    (tmp_path / "leaf.c").write_text(LEAF)
+    es = recipe("es", {"pairs": 4, "programs": 1, "num_envs": 1, "statistics_episodes": 1})
+    environment, (leaf,) = Environment("RegAllocPriority-v0", {"programs": str(tmp_path / "leaf.c")}), resolve(tmp_path / "leaf.c")
+    console, budget = Console(file=io.StringIO()), Budget(iterations=1)
+    last = train(environment, recipe=es, validation=[leaf], output=tmp_path / "run", budget=budget, console=console)
+    assert not any(parameter.any() for parameter in load_network(last).parameters())
 
 
 def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:

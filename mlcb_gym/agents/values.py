@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping
 
-import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
