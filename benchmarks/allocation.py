@@ -1,29 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What asking a policy costs in LLVM's register allocator: `llc -O2`, and an episode of `RegAllocEviction-v0`."""
 
-import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from gymnasium import spaces
 
 from benchmarks import episodes
 from benchmarks.deployment import seconds
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
-from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.allocation import LLC
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.export.aot import compile_policy
-from mlcb_gym.export.export import write_policy
+from mlcb_gym.policies import shipped
 
 PROGRAMS, SEED = 20, 1
 
@@ -31,23 +26,28 @@ PROGRAMS, SEED = 20, 1
 def figures() -> Iterator[Figure]:
     rng = np.random.default_rng(SEED)
     test = resolve("default/test")
-    with tempfile.TemporaryDirectory() as folder, closing(EvictionEnv(programs="embedded/test")) as env:
+    with tempfile.TemporaryDirectory() as folder:
         programs = [_optimized(test[i], Path(folder)) for i in rng.permutation(len(test))[:PROGRAMS]]
-        policy = _untrained(env, Path(folder) / "policy")
-        compiled = compile_policy(policy, policy / "policy.so")
-        note = f"eviction, {PROGRAMS} test modules, start-up included"
-        stock = [seconds(_llc(program)) for program in programs]
-        ahead, runtime = _asking(f"aot:{compiled}"), _asking(f"onnx:{policy}")
-        for kind, flags, must in (
-            ("ahead of time", ahead, 1.3),
-            ("in ONNX Runtime", runtime, None),
-            ("ahead of time, guarded", [*ahead, "-mlcb-guard"], None),
-        ):
-            ratios = [seconds(_llc(program, *flags)) / alone for program, alone in zip(programs, stock, strict=True)]
-            yield Figure(f"compile time of a policy {kind} / llc -O2, median", float(np.median(ratios)), "x", must, note=note)
-        yield Figure("llc -O2, median", 1e3 * float(np.median(stock)), "ms")
+        for task in ("eviction", "priority"):
+            yield from _compile_times(task, programs, Path(folder))
     yield from episodes.outside_llvm(EvictionEnv)
     yield from episodes.per_second(EvictionEnv, _evict_nothing)
+
+
+def _compile_times(task: str, programs: Sequence[Path], folder: Path) -> Iterator[Figure]:
+    """Of the policy that ships."""
+    policy = shipped()[task]
+    ahead, runtime = _asking(f"aot:{compile_policy(policy, folder / f'{task}.so')}"), _asking(f"onnx:{policy}")
+    stock = [seconds(_llc(program)) for program in programs]
+    note = f"{task}, {PROGRAMS} test modules, start-up included"
+    for kind, flags, must in (
+        ("ahead of time", ahead, 1.3),
+        ("in ONNX Runtime", runtime, None),
+        ("ahead of time, guarded", [*ahead, "-mlcb-guard"], None),
+    ):
+        ratios = [seconds(_llc(program, *flags)) / alone for program, alone in zip(programs, stock, strict=True)]
+        yield Figure(f"compile time of a policy {kind} / llc -O2, median", float(np.median(ratios)), "x", must, note=note)
+    yield Figure("llc -O2, median", 1e3 * float(np.median(stock)), "ms")
 
 
 def _evict_nothing(env: AdvisorEnv, observation: Observation) -> Action:
@@ -61,14 +61,6 @@ def _optimized(program: Program, folder: Path) -> Path:
     command: list[str | Path] = [toolchain.tool("clang"), "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", output]
     subprocess.run(command, check=True)
     return output
-
-
-def _untrained(env: EvictionEnv, folder: Path) -> Path:
-    """A policy of the size that a recipe trains; what it decides does not matter."""
-    assert isinstance(env.observation_space, spaces.Dict)
-    assert isinstance(env.action_space, spaces.Discrete)
-    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(64, 64))).eval()
-    return write_policy(network, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
 
 def _asking(uri: str) -> list[str]:

@@ -322,21 +322,28 @@ def observations(env: AllocationEnv, choose: Choose, program: object = PROGRAM) 
 
 def test_priority_is_told_what_llvms_own_is_made_of(make: Make) -> None:
     seen = observations(make("priority"), by_default("priority"))
-    own = [(int(o["priority_default"].item()), int(o["stage"].item()), o["hinted"].item(), o["local"].item()) for o in seen]
-    for priority, stage, hinted, local in own:
+    names = ("priority_default", "stage", "hinted", "local", "remaining")
+    own = [[int(observation[name].item()) for name in names] for observation in seen]
+    for priority, stage, hinted, local, remaining in own:
         assert (priority < 2**31) == (stage == SPLIT)
         if stage != SPLIT:
             assert bool(priority & 2**30) == hinted
             assert bool(priority & 2**29) >= (not local)  # large local ranges count as global
-    assert {stage == SPLIT for _, stage, *_ in own} == {hinted for _, _, hinted, _ in own} == {local for *_, local in own} == {0, 1}
+        if stage != SPLIT and not priority & 2**29:
+            assert abs(priority % 2**24 - remaining) <= 2**8  # a float of that size knows no less
+    assert {stage == SPLIT for _, stage, *_ in own} == {hinted for _, _, hinted, *_ in own} == {local for *_, local, _ in own} == {0, 1}
+    assert max(remaining for *_, remaining in own) > 2**10
 
 
-def test_priority_is_told_the_calls_that_a_range_lives_across(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "calls.c").write_text("int g(int); int f(int a) { g(1); g(2); return g(a) + a; } int h(int a, int b) { return a * b + a; }")
+def test_priority_is_told_the_calls_that_a_range_lives_across_and_what_is_live(make: Make, tmp_path: Path) -> None:
+    three = "int f(int a) { g(1); g(2); return g(a) + a; }"
+    one = "int h(int a) { int x = g(a); g(1); return x; }"
+    (tmp_path / "calls.c").write_text(f"int g(int); {three} {one}")
     seen = observations(make("priority"), by_default("priority"), tmp_path / "calls.c")
-    assert {o["calls"].item() for o in seen} == {0, 3}
-    assert all(o["registers"].item() > 1 and o["pressure"].item() > 0 for o in seen)
-    assert len({o["remaining"].item() for o in seen}) > 2
+    assert {o["calls"].item() for o in seen} == {0, 1, 3}
+    live = [round(o["pressure"].item() * o["registers"].item(), 2) for o in seen]
+    assert len(set(live)) == 2  # functions
+    assert all(0.5 < count < 1.5 for count in live)
 
 
 def test_barred_column_is_masked(make: Make) -> None:

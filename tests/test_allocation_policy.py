@@ -31,7 +31,7 @@ from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
-from mlcb_gym.export.parity import OnnxPolicy, check_parity
+from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.allocating import evaluate_allocation
@@ -57,6 +57,13 @@ class HighestFirst(nn.Module):
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         return observation["weight"].clamp(max=1e6) * 1000
+
+
+class Half(HighestFirst):
+    """Of those priorities."""
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return super().forward(observation) / 2
 
 
 class NoNumber(nn.Module):
@@ -132,6 +139,13 @@ def compile_with(policies: Sequence[Path], output: Path, *, guard: bool = False)
     write_clang_config(config, policies, guard=guard)
     command = [CLANG, f"--config={config}", "-Rpass=mlcb", *stock("clang", resolve(PROGRAM)[0].bitcode, output)[1:]]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+def test_other_priorities_are_other_decisions(policies: Mapping[str, Path], worker: WorkerSession) -> None:
+    env, policy = PriorityEnv(programs=PROGRAM, session=worker), OnnxPolicy(policies["priority"])
+    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("priority"))])  # type: ignore[arg-type]
+    assert compare(HighestFirst(), policy, seen).disagreements == 0  # type: ignore[arg-type]
+    assert compare(Half(), policy, seen).disagreements > len(seen) / 2  # type: ignore[arg-type]
 
 
 def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """A policy folder: what is in it, that it is whole or absent, and that it decides as torch does."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,14 @@ def test_onnx_runtime_decides_as_torch_does(network: LogitsNetwork, folder: Path
     assert parity.observations == len(observations)
     assert parity.max_error < 1e-4
     assert parity.disagreements == 0
+
+
+def test_other_weights_decide_otherwise(network: LogitsNetwork, folder: Path) -> None:
+    other = deepcopy(network)
+    torch.nn.init.normal_(other.head[-1].weight)  # type: ignore[arg-type]
+    parity = compare(other, OnnxPolicy(folder), greedy_observations(network, ToyVectorEnv(2).envs, PROGRAMS))
+    assert parity.max_error > 1e-2
+    assert parity.disagreements > 0
 
 
 def test_batch_axis_is_dynamic(network: LogitsNetwork, folder: Path) -> None:

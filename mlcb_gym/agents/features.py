@@ -25,8 +25,8 @@ MANY = 4
 
 SPILL_WEIGHT = "weight"
 """What a spill would cost, over many orders of magnitude, most below 1: its logarithm is seen, and whether it is infinite, as LLVM has it."""
-SPILL_WEIGHTS = (1e-6, 1e3)
-INFINITE = 1e29
+SPILL_WEIGHTS = (1e-6, 1e9)
+"""Within these; what is above is infinite."""
 
 MIN_DEVIATION = 1e-3
 """A feature that hardly varies in training carries no more weight than this allows."""
@@ -87,7 +87,7 @@ class Features(nn.Module):
             logs = value.clamp_min(1.0).log()
             return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
         if name == SPILL_WEIGHT:
-            infinite = value >= INFINITE
+            infinite = value > SPILL_WEIGHTS[1]
             return torch.cat([value.masked_fill(infinite, 1.0).clamp(*SPILL_WEIGHTS).log(), infinite.float()], dim=1)
         if name in NEAR:
             return torch.cat([torch.asinh(value), value.clamp(-NEAR_LIMIT, NEAR_LIMIT)], dim=1)

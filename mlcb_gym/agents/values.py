@@ -13,7 +13,7 @@ from mlcb_gym.errors import TaskError
 
 class ValueNetwork(nn.Module):
     """Observation to a value in the compiler's units, ``[batch, 1]``: the heuristic's, as a fraction of the highest there is, to a power.
-    A head of zeros gives the heuristic's own, and none is out of reach.
+    A head of zeros gives the heuristic's own; 0 stays 0, and of all others none is out of reach.
 
     Raises:
         TaskError: the heuristic's is not told.

@@ -64,7 +64,7 @@ class PriorityEnv(AllocationEnv):
     | ``pipeline`` | ``"default<O2>"`` | what runs before code generation, as ``opt -passes`` reads it; ``""`` for nothing, as ``llc`` |
     | ``reward`` | ``"cost"`` | see Rewards; of a stock compiler ``"text"`` |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have; a stock compiler does |
-    | ``told`` | 1 | whether LLVM's own answer is observed, and what it goes by beyond the first three; a stock compiler does not tell it |
+    | ``told`` | 1 | whether LLVM's own answer is observed, and all beyond LLVM's three; a stock compiler does not tell it |
     | ``dense`` | False | be told the cost at every question; otherwise at the end alone |
     | ``episode`` | ``"module"`` | or ``"function"``: an episode of each function that is asked about, paid by its own cost |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``clang`` (``llc`` without a pipeline): ``"stock"`` |

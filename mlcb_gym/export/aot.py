@@ -116,5 +116,5 @@ def _draw(tensor: Mapping[str, Any], length: int, most: int, rng: np.random.Gene
         mask[:there] = rng.integers(0, 2, there)
         mask[rng.integers(there)] = 1
         return mask
-    drawn = rng.choice((-1.0, 1.0), shape) * 10 ** rng.uniform(-3, 4, shape)
+    drawn = rng.choice((-1.0, 1.0), shape) * 10 ** rng.uniform(-3, np.log10(max(high, 10.0)), shape)
     return np.clip(drawn, low, high).astype(tensor["dtype"])

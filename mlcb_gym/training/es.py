@@ -61,7 +61,8 @@ class EsAlgorithm(Algorithm):
         return self.config.recipe.player(runner.module.network, runner.env.env.unwrapped.envs[0])
 
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
-        """That of the rank by the mean log ratio, smoothed over changes of the weights by ``sigma``; all of them play the same programs."""
+        """That of the rank by the mean log ratio, the lowest first, as one outlier must not outweigh all others; smoothed over changes of the
+        weights by ``sigma``, which all play the same programs."""
         recipe = self.config.recipe
         seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
         weights = parameters_to_vector(network.parameters()).detach()
@@ -69,8 +70,7 @@ class EsAlgorithm(Algorithm):
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
         worst = np.exp(recipe.shaping.limit)
         logs = np.log(_play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed).clip(1 / worst, worst))
-        ranks = rankdata(logs.mean(axis=0)) / len(candidates)
-        forth, back = torch.from_numpy(ranks).float().view(-1, 2).unbind(dim=1)
+        forth, back = torch.from_numpy(rankdata(logs.mean(axis=0))).float().view(-1, 2).unbind(dim=1)
         estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)
 

@@ -4,6 +4,7 @@
 #include "llvm/passes/AllocationQuestions.h"
 #include "spec/Tasks.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/MLModelRunner.h"
 #include "llvm/Analysis/TensorSpec.h"
 #include "llvm/CodeGen/LiveInterval.h"
@@ -13,10 +14,12 @@
 #include "llvm/CodeGen/RegAllocPriorityAdvisor.h"
 #include "llvm/CodeGen/RegisterClassInfo.h"
 #include "llvm/CodeGen/SlotIndexes.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -101,7 +104,7 @@ public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
                         AllocationQuestions &Questions)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Questions(Questions), Pressure(meanPressure()) {}
+        Questions(Questions), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
@@ -109,11 +112,13 @@ private:
     if (Questions.failure())
       return Default;
     Model.expect(Default);
-    if (!Questions.policy().tensor<int64_t>(Feature::hinted).empty())
+    if (isTold())
       tell(Range);
     (void)asAdvisor(Asking).getPriority(Range);
     return Model.answer();
   }
+
+  bool isTold() const { return !Questions.policy().tensor<int64_t>(Feature::hinted).empty(); }
 
   /// What LLVM does not tell a model of a range.
   void tell(const LiveInterval &Range) const {
@@ -123,7 +128,7 @@ private:
     Policy.tensor<int64_t>(Feature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
     Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range);
     Policy.tensor<int64_t>(Feature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
-    Policy.tensor<float>(Feature::pressure)[0] = Pressure;
+    Policy.tensor<float>(Feature::pressure)[0] = pressure(Range.reg());
   }
 
   int64_t callsAcross(const LiveInterval &Range) const {
@@ -134,19 +139,31 @@ private:
     return Count;
   }
 
-  float meanPressure() const {
-    double Slots = 0;
+  /// Of each of the target's sets of registers, how many times it would be filled on the average.
+  SmallVector<float> meanPressures() const {
+    SmallVector<float> Pressures(TRI->getNumRegPressureSets());
+    const float Length = std::max(1, Indexes->getZeroIndex().distance(Indexes->getLastIndex()));
     for (unsigned I = 0; I < MRI->getNumVirtRegs(); ++I)
       if (const Register Virtual = Register::index2VirtReg(I); LIS->hasInterval(Virtual))
-        Slots += LIS->getInterval(Virtual).getSize();
-    return static_cast<float>(Slots / std::max(1, Indexes->getZeroIndex().distance(Indexes->getLastIndex())));
+        for (PSetIterator Set = MRI->getPressureSets(VirtRegOrUnit(Virtual)); Set.isValid(); ++Set)
+          Pressures[*Set] += static_cast<float>(LIS->getInterval(Virtual).getSize() * Set.getWeight()) / Length;
+    for (auto [Set, Pressure] : enumerate(Pressures))
+      Pressure /= static_cast<float>(std::max(1u, RegClassInfo.getRegPressureSetLimit(Set)));
+    return Pressures;
+  }
+
+  float pressure(Register Virtual) const {
+    float Highest = 0;
+    for (PSetIterator Set = MRI->getPressureSets(VirtRegOrUnit(Virtual)); Set.isValid(); ++Set)
+      Highest = std::max(Highest, Pressures[*Set]);
+    return Highest;
   }
 
   DefaultPriorityAdvisor Own;
   MLPriorityAdvisor Asking;
   PriorityModel &Model;
   AllocationQuestions &Questions;
-  float Pressure;
+  SmallVector<float> Pressures;
 };
 
 class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {
