@@ -22,6 +22,7 @@ from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.training.rollouts import observed, play_in_order
 from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
@@ -313,15 +314,14 @@ def test_both_compilers_see_the_same_and_make_the_same(make: Make, tmp_path: Pat
     assert {name: made[0][2][name] for name in ("text", "size")} == {name: made[1][2][name] for name in ("text", "size")}
 
 
-def observations(env: AllocationEnv, choose: Choose, program: object = PROGRAM) -> list[Observation]:
-    """All of an episode."""
-    seen: list[Observation] = []
-    finish(env, lambda observation: (seen.append(observation), choose(observation))[1], program)
+def observations(env: AllocationEnv, program: str | Path = PROGRAM) -> list[Observation]:
+    """All that LLVM's own priorities meet with."""
+    (seen,) = play_in_order([env], [observed(resolve(program)[0], by_default("priority"))])
     return seen
 
 
 def test_priority_is_told_what_llvms_own_is_made_of(make: Make) -> None:
-    seen = observations(make("priority"), by_default("priority"))
+    seen = observations(make("priority"))
     names = ("priority_default", "stage", "hinted", "local", "remaining")
     own = [[int(observation[name].item()) for name in names] for observation in seen]
     for priority, stage, hinted, local, remaining in own:
@@ -339,7 +339,7 @@ def test_priority_is_told_the_calls_that_a_range_lives_across_and_what_is_live(m
     three = "int f(int a) { g(1); g(2); return g(a) + a; }"
     one = "int h(int a) { int x = g(a); g(1); return x; }"
     (tmp_path / "calls.c").write_text(f"int g(int); {three} {one}")
-    seen = observations(make("priority"), by_default("priority"), tmp_path / "calls.c")
+    seen = observations(make("priority"), tmp_path / "calls.c")
     assert {o["calls"].item() for o in seen} == {0, 1, 3}
     live = [round(o["pressure"].item() * o["registers"].item(), 2) for o in seen]
     assert len(set(live)) == 2  # functions

@@ -120,7 +120,7 @@ def csmith(index: int, folder: Path) -> tuple[Path, str]:
 
 
 def compile_(source: Path, *flags: str, output: Path) -> None:
-    subprocess.run([toolchain.tool("clang"), *flags, source, "-o", output], check=True, capture_output=True)
+    subprocess.run([toolchain.tool("clang"), *flags, source, "-o", output], check=True, capture_output=True, timeout=600)
 
 
 def run(program: Path, seconds: float = 60.0) -> str:

@@ -2,7 +2,6 @@
 """LLVM's own answers, given by a deployed policy, leave what stock clang leaves: on every program of the corpora that are built."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from mlcb_gym import toolchain
 from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
@@ -19,13 +17,14 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.session import WorkerSession
+from tests.test_correctness import compile_
 
 PROGRAM = "embedded/validation/chacha20"
 BUILT = [corpus for corpus in corpora.BUILT if corpora.folder(corpus).is_dir()]
 SPLITS = [f"{corpus}/{split}" for corpus in ("embedded", *BUILT) for split in corpora.SPLITS]
 """Of those corpora that this machine has."""
-TASKS = {"inliner": ("-Oz", 2, {"growth": 1e6}), "eviction": ("-O2", 33, {}), "priority": ("-O2", 0, {})}
-"""By task: with which option clang asks about it, how many answers there are, and arguments of the environment."""
+TASKS = {"inliner": ("-Oz", {"growth": 1e6}), "eviction": ("-O2", {}), "priority": ("-O2", {})}
+"""By task: with which option clang asks about it, and arguments of the environment."""
 
 
 class Opposite(Heuristic):
@@ -37,16 +36,17 @@ class Opposite(Heuristic):
 
 def config(network: type[Heuristic], task: str, worker: WorkerSession, folder: Path) -> str:
     """What makes clang ask a network about a task."""
-    _, answers, arguments = TASKS[task]
+    _, arguments = TASKS[task]
     with closing(env_class(task)(programs=PROGRAM, session=worker, **arguments)) as env:
         assert env.heuristic
-        policy = write_policy(network(env.heuristic, answers), folder / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
+        answering = network(env.heuristic, env.num_actions)
+        policy = write_policy(answering, folder / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
     write_clang_config(folder / "clang.cfg", [policy])
     return f"--config={folder / 'clang.cfg'}"
 
 
 def compiled(program: Program, level: str, *options: str, output: Path) -> bytes:
-    subprocess.run([toolchain.tool("clang"), *options, level, "-w", "-c", program.bitcode, "-o", output], check=True, timeout=600)
+    compile_(program.bitcode, *options, level, "-w", "-c", output=output)
     contents = output.read_bytes()
     output.unlink()
     return contents
@@ -66,7 +66,7 @@ def test_object_of_other_answers_is_another(worker: WorkerSession, task: str, tm
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("split", SPLITS)
 def test_objects_of_llvms_own_answers_are_stock_to_the_byte(worker: WorkerSession, task: str, split: str, tmp_path: Path) -> None:
-    level, asking = TASKS[task][0], config(Heuristic, task, worker, tmp_path)
+    (level, _), asking = TASKS[task], config(Heuristic, task, worker, tmp_path)
 
     def differs(program: Program) -> bool:
         output = tmp_path / f"{program.digest}.o"
