@@ -76,8 +76,6 @@ private:
     ModelRunner &Policy = Questions.policy();
     float &Weight = Policy.tensor<float>(Feature::weight)[0];
     Weight = std::min(Weight, Heaviest);
-    if (const std::span<float> Told = Policy.tensor<float>(Feature::priority_default); !Told.empty())
-      Told[0] = static_cast<float>(Default);
     if (const std::optional<double> Value = Questions.askValue())
       take(*Value);
     Result = 0; // what LLVM makes of it, nobody looks at
@@ -113,15 +111,15 @@ private:
       return Default;
     Model.expect(Default);
     if (isTold())
-      tell(Range);
+      tell(Range, Default);
     (void)asAdvisor(Asking).getPriority(Range);
     return Model.answer();
   }
 
-  bool isTold() const { return !Questions.policy().tensor<int64_t>(Feature::hinted).empty(); }
+  bool isTold() const { return !Questions.policy().tensor<float>(Feature::priority_default).empty(); }
 
-  /// What LLVM does not tell a model of a range.
-  void tell(const LiveInterval &Range) const {
+  /// What LLVM does not tell a model of a range, and its own answer.
+  void tell(const LiveInterval &Range, unsigned Default) const {
     ModelRunner &Policy = Questions.policy();
     Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
     Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
@@ -129,6 +127,7 @@ private:
     Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range);
     Policy.tensor<int64_t>(Feature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
     Policy.tensor<float>(Feature::pressure)[0] = pressure(Range.reg());
+    Policy.tensor<float>(Feature::priority_default)[0] = static_cast<float>(Default);
   }
 
   int64_t callsAcross(const LiveInterval &Range) const {
