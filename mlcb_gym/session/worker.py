@@ -59,7 +59,7 @@ def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes],
             [toolchain.worker(), "--control-fd", str(theirs.fileno()), *([] if snapshots is None else [f"--snapshots={snapshots}"])],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env=toolchain.environment(),
+            env=toolchain.environment() | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
         )
         return process, ours.detach()
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mlcb-worker: compiles in children, as a learner asks over a socket. docs/protocol.md is the contract.
+#include "llvm/worker/HugePages.h"
 #include "llvm/worker/Worker.h"
 
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Support/CommandLine.h"
 
 #include <csignal>
@@ -16,6 +18,7 @@ static cl::opt<size_t> MaxSnapshots("snapshots", cl::init(mlcb::SnapshotLimits()
 
 int main(int Argc, char **Argv) {
   cl::ParseCommandLineOptions(Argc, Argv, "mlcb_gym's fork server of compilers\n");
+  mlcb::moveCodeToHugePages(reinterpret_cast<uintptr_t>(&parseBitcodeFile));
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_IGN);         // children are reaped by themselves
   mlcb::Worker(mlcb::FileDescriptor(ControlFd), {.Count = MaxSnapshots}).serve();
