@@ -2,6 +2,7 @@
 """The fork server under bad luck: limits, crashes, signals, broken programs; each is one line, and nothing is left behind."""
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -422,6 +424,24 @@ def test_module_of_another_target_is_refused_where_one_is_asked_for(make: Make, 
 def test_module_is_compiled_for_its_own_target_where_none_is_asked_for(make: Make, tmp_path: Path) -> None:
     (tmp_path / "arm.ll").write_text(ARM)
     assert make(programs=tmp_path / "arm.ll", reward="size").reset()[1]["text_oz"] == 4  # ret
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="a kernel without huge pages")
+def test_code_lies_on_huge_pages_unless_names_are_wanted(make: Make, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_huge_pages = {}
+    for debug in (False, True):
+        monkeypatch.setenv("MLCB_DEBUG", "1") if debug else monkeypatch.delenv("MLCB_DEBUG", raising=False)
+        with closing(WorkerSession()) as session:
+            make(programs=module, session=session).reset()
+            on_huge_pages[debug] = code_on_huge_pages(session.pid)
+    assert on_huge_pages[False] > 50_000
+    assert on_huge_pages[True] == 0
+
+
+def code_on_huge_pages(pid: int | None) -> int:
+    """In kilobytes."""
+    mappings = re.findall(r"^\S+-\S+ r-xp(?:.*\n)+?AnonHugePages: +(\d+) kB$", Path(f"/proc/{pid}/smaps").read_text(), re.MULTILINE)
+    return sum(map(int, mappings))
 
 
 def test_200_episodes_leave_nothing(make: Make, session: WorkerSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
