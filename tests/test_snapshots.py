@@ -3,7 +3,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.session import Limits, WorkerSession
-from tests.test_worker import END_SECONDS, children, descriptors, ends
+from tests.test_worker import descriptors, ends, left
 
 PROGRAM, OTHER = "embedded/validation/huffman", "embedded/train/fft"
 SEED = 1
@@ -56,21 +55,12 @@ def plain(named: dict[str, Any]) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in named.items()}
 
 
-def left(session: WorkerSession, count: int) -> list[int]:
-    """The worker's children, once there are that many."""
-    until = time.monotonic() + END_SECONDS
-    while len(found := children(session.pid)) != count and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(found) == count
-    return found
-
-
 def test_episodes_are_the_same_with_and_without_snapshots(make: Make, session: WorkerSession) -> None:
     with closing(WorkerSession(snapshots=0)) as without:
         expected = played(make(session=without))
     env = make()
     assert [played(env) for _ in range(4)] == [expected] * 4
-    left(session, 1)
+    left(session.pid, 1)
 
 
 def test_only_what_begins_alike_takes_up_from_a_snapshot(make: Make, session: WorkerSession) -> None:
@@ -79,7 +69,7 @@ def test_only_what_begins_alike_takes_up_from_a_snapshot(make: Make, session: Wo
     bounded, barred = make(limits=Limits(cpu_seconds=9)), make(barred=(1,))
     assert barred.reset()[1]["action_mask"].tolist() == [1, 0]
     bounded.reset()
-    left(session, 3)  # the snapshot, which is of neither, and two episodes that left none
+    left(session.pid, 3)  # the snapshot, which is of neither, and two episodes that left none
 
 
 def test_a_clone_of_an_episode_from_a_snapshot_is_the_worker_s_child(make: Make, session: WorkerSession) -> None:
@@ -87,14 +77,14 @@ def test_a_clone_of_an_episode_from_a_snapshot_is_the_worker_s_child(make: Make,
     for _ in range(3):
         env.reset()
     with closing(env.fork()) as clone:
-        left(session, 3)  # the snapshot, the episode, and its clone
+        left(session.pid, 3)  # the snapshot, the episode, and its clone
         assert plain(env.step(1)[0]) == plain(clone.step(1)[0])
 
 
 def test_a_snapshot_that_is_killed_is_done_without(make: Make, session: WorkerSession) -> None:
     env = make()
     expected = [played(env) for _ in range(3)][-1]
-    worker, (snapshot,) = session.pid, left(session, 1)
+    worker, (snapshot,) = session.pid, left(session.pid, 1)
     watched = os.pidfd_open(snapshot)
     os.kill(snapshot, signal.SIGKILL)
     assert ends([watched])
@@ -107,17 +97,17 @@ def test_as_many_snapshots_as_are_asked_for(make: Make) -> None:
         one, other = make(session=session), make(session=session, programs=OTHER)
         for env in (one, one, one, other, other, other):
             played(env)
-        left(session, 1)
+        left(session.pid, 1)
 
 
 def test_snapshots_end_with_the_worker_and_leave_no_descriptors(make: Make, session: WorkerSession) -> None:
     env = make()
     played(env)
-    left(session, 0)
+    left(session.pid, 0)
     before = descriptors(session.pid)
     for _ in range(3):
         played(env)
-    watched = [os.pidfd_open(pid) for pid in left(session, 1)]
+    watched = [os.pidfd_open(pid) for pid in left(session.pid, 1)]
     assert descriptors(session.pid) == before + 1
     session.close()
     assert ends(watched)

@@ -3,10 +3,11 @@
 #include "llvm/worker/HugePages.h"
 #include "llvm/worker/Worker.h"
 
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <csignal>
+#include <cstdlib>
 
 using namespace llvm;
 
@@ -18,7 +19,8 @@ static cl::opt<size_t> MaxSnapshots("snapshots", cl::init(mlcb::SnapshotLimits()
 
 int main(int Argc, char **Argv) {
   cl::ParseCommandLineOptions(Argc, Argv, "mlcb_gym's fork server of compilers\n");
-  mlcb::moveCodeToHugePages(reinterpret_cast<uintptr_t>(&parseBitcodeFile));
+  unsetenv("LD_BIND_NOW"); // it was for this process, not for the programs that are timed
+  mlcb::moveCodeToHugePages(reinterpret_cast<uintptr_t>(&sys::getProcessTriple));
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_IGN);         // children are reaped by themselves
   mlcb::Worker(mlcb::FileDescriptor(ControlFd), {.Count = MaxSnapshots}).serve();
