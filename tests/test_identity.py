@@ -23,6 +23,22 @@ PROGRAM = "embedded/validation/chacha20"
 BUILT = [corpus for corpus in corpora.BUILT if corpora.folder(corpus).is_dir()]
 SPLITS = [f"{corpus}/{split}" for corpus in ("embedded", *BUILT) for split in corpora.SPLITS]
 """Of those corpora that this machine has."""
+RECURSIVE = """
+int needed[64];
+void need(int routine) {
+  if (needed[routine])
+    return;
+  needed[routine] = 1;
+  switch (routine) {
+  case 8: need(9); need(23); break;
+  case 12: need(8); need(30); break;
+  case 20: need(12); need(31); break;
+  case 31: need(20); break;
+  }
+}
+int is_needed(int routine) { need(routine); need(3); return needed[routine + 1]; }
+"""
+"""-Oz inlines three calls of a function into itself."""
 TASKS = {"inliner": ("-Oz", {"growth": 1e6}), "eviction": ("-O2", {}), "priority": ("-O2", {})}
 """By task: with which option clang asks about it, and arguments of the environment."""
 
@@ -60,6 +76,15 @@ def test_object_of_other_answers_is_another(worker: WorkerSession, task: str, tm
         for asking in ((), (config(Heuristic, task, worker, tmp_path / "own"),), (config(Opposite, task, worker, tmp_path / "other"),))
     )
     assert stock == own != other
+
+
+def test_function_is_inlined_into_itself_as_llvm_does(worker: WorkerSession, tmp_path: Path) -> None:
+    source = tmp_path / "recursive.c"
+    source.write_text(RECURSIVE)
+    (program,) = resolve(source)
+    asking = config(Heuristic, "inliner", worker, tmp_path)
+    stock, own = (compiled(program, "-Oz", *options, output=tmp_path / "out.o") for options in ((), (asking,)))
+    assert stock == own
 
 
 @pytest.mark.slow

@@ -33,7 +33,8 @@ class InlinerEnv(AdvisorEnv):
     LLVM's inliner walks the call graph bottom-up and asks at every call whether to inline it. Its own heuristic adds up costs and compares
     them with a threshold; but what a call costs shows only when everything around it has been optimised. Here a policy answers, after MLGO
     (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's ``MLInlineAdvisor`` computes what it would tell its own models. What may not be
-    inlined, or must be, is not asked. One step is one call site.
+    inlined, or must be, is not asked, nor is what a function calls of itself: there LLVM's heuristic decides (in an untouched compiler, nothing is
+    inlined there). One step is one call site.
 
     ## Action Space
     ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``barred``.

@@ -70,6 +70,13 @@ public:
         Heuristic(M, Functions, Params, Context), Limit(Questions->parameters().Growth), Questions(std::move(Questions)) {}
 
 private:
+  /// MLInlineAdvisor never inlines a function into itself, and asks nobody; LLVM's heuristic may, and decides here.
+  std::unique_ptr<InlineAdvice> getAdviceImpl(CallBase &Call) override {
+    if (Call.getCaller() != Call.getCalledFunction() || isForcedToStop())
+      return MLInlineAdvisor::getAdviceImpl(Call);
+    return std::make_unique<MLInlineAdvice>(this, Call, getCallerORE(Call), asksHeuristic(Call));
+  }
+
   std::unique_ptr<MLInlineAdvice> getAdviceFromModel(CallBase &Call, OptimizationRemarkEmitter &Remarks) override {
     return std::make_unique<MLInlineAdvice>(this, Call, Remarks, Questions->ask(Call, asksHeuristic(Call)));
   }
