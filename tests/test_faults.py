@@ -40,6 +40,7 @@ from tests.peers import (
     shm_learner,
     socket_end,
 )
+from tests.processes import listed
 
 PARAMETERS = {"actions": ["a", "b", "stop"], "dimension": 2, "history": 1}
 SPEC = bind("posetrl", PARAMETERS)
@@ -499,7 +500,7 @@ def running_worker(control: socket.socket) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def family(pid: int) -> list[int]:
-    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+    return [pid, *listed(pid)]
 
 
 def end(watched: list[int]) -> bool:

@@ -24,9 +24,9 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from tests.conftest import ACTIONS
+from tests.processes import ends
 from tests.test_deployment import make_env, make_policy, opt
 from tests.test_relay import Served, serving
-from tests.test_worker import ends
 
 PROGRAM = "embedded/test/scheduler"
 PROGRAMS = ["embedded/train/fft", "embedded/train/sorts"]

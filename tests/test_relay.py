@@ -18,7 +18,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
 from tests.conftest import ACTIONS
-from tests.test_worker import children, ends
+from tests.processes import children, ends
 
 SECONDS = 20.0
 SERVE = [sys.executable, "-m", "mlcb_gym", "serve"]

@@ -22,6 +22,7 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.spec import TaskSpec
+from tests.processes import listed
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
 EVICTION_FEATURES = {
@@ -93,20 +94,15 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    descriptors, processes = len(os.listdir("/proc/self/fd")), set(children())
+    descriptors, processes = len(os.listdir("/proc/self/fd")), set(listed(os.getpid()))
     yield
     assert list(scratch.iterdir()) == []
     assert len(os.listdir("/proc/self/fd")) <= descriptors
-    assert set(children()) <= processes
-
-
-def children() -> list[int]:
-    own = os.getpid()
-    return [int(pid) for pid in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+    assert set(listed(os.getpid())) <= processes
 
 
 def compilers() -> list[int]:
-    return [pid for pid in children() if Path(f"/proc/{pid}/comm").read_text().strip() in ("opt", "clang", "clang-22", "llc")]
+    return [pid for pid in listed(os.getpid()) if Path(f"/proc/{pid}/comm").read_text().strip() in ("opt", "clang", "clang-22", "llc")]
 
 
 def play(episode: Episode, choose: Choose) -> list[_native.Message]:

@@ -4,12 +4,10 @@
 import mmap
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
 from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
 from tests.conftest import BOMB, ENDLESS, SOURCE
+from tests.processes import children, descriptors, ends, left
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
 ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)
@@ -28,7 +27,6 @@ ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)
 OTHER_SOURCE = "int twice(int x) { return x + x; }\nint thrice(int x) { return twice(x) + x; }\n"
 ARM = 'target triple = "aarch64-unknown-linux-gnu"\ndefine i32 @f(i32 %x) {\n  ret i32 %x\n}\n'
 X86 = "x86_64-pc-linux-gnu"
-END_SECONDS = 10.0
 MADV_COLLAPSE = 25
 
 Make = Callable[..., PosetRLEnv]
@@ -71,33 +69,6 @@ def write_bitcode(path: Path, source: str) -> Path:
     return path.with_suffix(".new").replace(path)
 
 
-def listed(pid: int | None) -> list[int]:
-    """The children as the kernel lists them: one that has ended is listed for a moment more."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def children(pid: int | None) -> list[int]:
-    """The children that run."""
-    return [child for child in listed(pid) if runs(child)]
-
-
-def runs(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
-
-
-def left(pid: int | None, count: int) -> list[int]:
-    """The children, once there are that many."""
-    until = time.monotonic() + END_SECONDS
-    while len(found := listed(pid)) != count and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(found) == count
-    return found
-
-
 def has_huge_pages() -> bool:
     """Whether memory can be had on huge pages at once."""
     with mmap.mmap(-1, 4 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
@@ -107,18 +78,6 @@ def has_huge_pages() -> bool:
         except OSError:
             return False
     return True
-
-
-def descriptors(pid: int | str | None) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))
-
-
-def ends(watched: list[int]) -> bool:
-    """Whether the processes of these pidfds end in time; closes the pidfds."""
-    ended = [bool(select.select([fd], [], [], END_SECONDS)[0]) for fd in watched]
-    for fd in watched:
-        os.close(fd)
-    return all(ended)
 
 
 def outcome(env: PosetRLEnv, action: int) -> tuple[str, bool, bool]:
