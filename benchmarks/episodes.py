@@ -18,9 +18,9 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.errors import NoDecisions
+from mlcb_gym.rollout.play import LeaveTo
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.policy import InCompiler
-from mlcb_gym.training.rollouts import LeaveTo
 
 EPISODES, SMALL, PROGRAMS, SEED = 10, 1000, 12, 1
 WARM_UP = 2

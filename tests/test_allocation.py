@@ -20,9 +20,9 @@ from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
-from mlcb_gym.training.rollouts import observed, play_in_order
 from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")

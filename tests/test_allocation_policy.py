@@ -32,6 +32,7 @@ from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.allocating import evaluate_allocation
@@ -40,7 +41,6 @@ from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch, random_observations
 from mlcb_gym.training.recipe import Distillation
-from mlcb_gym.training.rollouts import observed, play_in_order
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from tests.test_allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy

@@ -30,6 +30,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.play import Choose, episode, observed, play, play_in_order
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
@@ -41,7 +42,6 @@ from mlcb_gym.training.linking import evaluate_linked
 from mlcb_gym.training.lookahead import read_decisions
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
-from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
 from mlcb_gym.training.run import recipe
 from tests.test_cli import mlcb
 from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run

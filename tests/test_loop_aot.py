@@ -22,10 +22,10 @@ from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import in_process
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.policy import asked, batch, random
-from mlcb_gym.training.rollouts import observed, play_in_order
 
 MANY = 37
 WIDE = f"""

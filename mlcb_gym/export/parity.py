@@ -19,8 +19,8 @@ from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.manifest import read_manifest
+from mlcb_gym.rollout.play import LeaveTo, observed, play_in_order
 from mlcb_gym.training.policy import advice, advised, answer, asked, greedy
-from mlcb_gym.training.rollouts import LeaveTo, observed, play_in_order
 
 VALUE_TOLERANCE = 1e-4
 """How far values may be apart, to the value, or to 1 where it is less: runtimes round differently, and a power of it makes more of that."""

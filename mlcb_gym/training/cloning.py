@@ -14,11 +14,11 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.errors import TaskError
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.training.distill import fit
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.rollouts import observed, play_in_order
 
 CLONING = Distillation(epochs=40, weight_decay=0.0)
 

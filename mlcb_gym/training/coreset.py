@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.training.rollouts import Script, SplitEnv, name_of, play, replay
-from mlcb_gym.training.traces import Trace
+from mlcb_gym.rollout.play import Script, SplitEnv, name_of, play, replay
+from mlcb_gym.rollout.trace import Trace
 
 Actions = tuple[int, ...]
 

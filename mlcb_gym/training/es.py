@@ -27,10 +27,10 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.rollout.play import Decide, episode
 from mlcb_gym.training.environment import Environment, TrainingEnv
 from mlcb_gym.training.policy import InCompiler
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.rollouts import Decide, episode
 
 COACHING = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
 """How a team learns from what `mlcb search` found; a batch is of so many programs."""

@@ -16,11 +16,11 @@ from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.rollout.play import Choose, episode, play_in_order, replay
+from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.training.contrast import improve
 from mlcb_gym.training.evaluation import COUNTS, POLICY, SEARCH, Bench, Evaluation
-from mlcb_gym.training.rollouts import Choose, episode, play_in_order, replay
-from mlcb_gym.training.traces import Trace
 
 
 def prefers(answer: int) -> Choose:

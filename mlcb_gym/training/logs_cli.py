@@ -22,7 +22,7 @@ def show(log: Log) -> None:
     """Print what a log declares, and how much of it there is."""
     from rich.console import Console
 
-    from mlcb_gym.training.logs import summary
+    from mlcb_gym.rollout.log import summary
 
     Console().print(summary(log))
 
@@ -33,7 +33,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help=".jsonl, .npz; from .jsonl: a log")],
 ) -> None:
     """Write a log as lines of JSON, as NumPy arrays, or lines of JSON as a log."""
-    from mlcb_gym.training import logs
+    from mlcb_gym.rollout import log as logs
 
     logs.convert(source, target)
 
@@ -49,7 +49,7 @@ def record(
 ) -> None:
     """Play episodes, and write what was seen, decided and earned."""
     from mlcb_gym.corpus.programs import resolve
-    from mlcb_gym.training import logs
+    from mlcb_gym.rollout import log as logs
 
     chosen = resolve(programs)
     with ExitStack() as open_:

@@ -15,7 +15,7 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
-from mlcb_gym.training.rollouts import PARALLEL
+from mlcb_gym.rollout.play import PARALLEL
 
 Actions = tuple[int, ...]
 

@@ -12,8 +12,8 @@ from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
 from mlcb_gym.export.reweighting import OnnxTemplate
+from mlcb_gym.rollout.play import Choose, Decide, LeaveTo, SplitEnv, observed, play_in_order
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.rollouts import Choose, Decide, LeaveTo, SplitEnv, observed, play_in_order
 
 
 def batch(observations: Sequence[Observation]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.rollout.play import Decide
 from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
 from mlcb_gym.training.policy import greedy
-from mlcb_gym.training.rollouts import Decide
 
 
 @dataclass(frozen=True, kw_only=True)

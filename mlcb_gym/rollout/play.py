@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions
-from mlcb_gym.training.traces import Trace
+from mlcb_gym.rollout.trace import Trace
 
 PARALLEL = 4
 """Compilers at work at once, where nobody says otherwise."""
