@@ -180,8 +180,8 @@ def search(
     from rich.progress import track
 
     from mlcb_gym.envs import env_class
-    from mlcb_gym.training.lookahead import look_into_all
-    from mlcb_gym.training.searches import search_in
+    from mlcb_gym.search.beam_search import look_into_all
+    from mlcb_gym.search.strategies import search_in
 
     own = _own_arguments(task, actions=actions, max_steps=max_steps)
     arguments = {"programs": programs or [f"{corpus_of(task)}/train"]} | own | _env_arguments(task, env)
@@ -205,7 +205,7 @@ def baselines(
     actions: Annotated[str, typer.Option(help="the list that was searched")] = "default",
 ) -> None:
     """Find the best fixed sequence, and a coreset of sequences, that `mlcb evaluate` compares with."""
-    from mlcb_gym.training.baselines import find_baselines
+    from mlcb_gym.search.fixed_sequences import find_baselines
 
     find_baselines(decisions, programs, actions=actions).write(output)
 

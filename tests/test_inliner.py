@@ -31,15 +31,15 @@ from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.play import Choose, episode, observed, play, play_in_order
+from mlcb_gym.search.beam_search import read_decisions
+from mlcb_gym.search.counterfactual import contrast, improve
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.cloning import clone_heuristic
-from mlcb_gym.training.contrast import contrast, improve
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.inlining import evaluate_inliner, searched
 from mlcb_gym.training.linking import evaluate_linked
-from mlcb_gym.training.lookahead import read_decisions
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe

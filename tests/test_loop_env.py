@@ -29,6 +29,8 @@ from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError,
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
+from mlcb_gym.search.beam_search import Decision, look_into_all, read_decisions
+from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
@@ -36,10 +38,8 @@ from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.lookahead import Decision, look_into_all, read_decisions
 from mlcb_gym.training.policy import asked, batch, random_observations
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.searches import search_in
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 from tests.test_loop_aot import in_true_size

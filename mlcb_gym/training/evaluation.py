@@ -20,8 +20,8 @@ from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.rollout.play import PARALLEL, Script, episode, play_in_order, replay
 from mlcb_gym.rollout.trace import Trace
+from mlcb_gym.search.fixed_sequences import CLANG, PIPELINES, Baselines
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.baselines import CLANG, PIPELINES, Baselines
 from mlcb_gym.training.policy import random
 from mlcb_gym.training.statistics import Estimate, estimate
 

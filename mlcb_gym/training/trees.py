@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from mlcb_gym.agents.graph import GRAPH, PER_NODE
 from mlcb_gym.agents.team import Team
-from mlcb_gym.training.lookahead import Decision
+from mlcb_gym.search.beam_search import Decision
 from mlcb_gym.training.policy import asked, batch
 
 RULED_OUT = -1e9

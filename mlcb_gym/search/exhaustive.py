@@ -10,7 +10,7 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import SessionLost, TaskError
-from mlcb_gym.training.lookahead import Actions, Decision, back_up
+from mlcb_gym.search.beam_search import Actions, Decision, back_up
 from mlcb_gym.training.policy import asked
 
 Alike = Callable[[Observation, int], Hashable | None]

@@ -15,7 +15,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
-from mlcb_gym.training.lookahead import Actions, Decision
+from mlcb_gym.search.beam_search import Actions, Decision
 
 Interest = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""

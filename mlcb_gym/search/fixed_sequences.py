@@ -12,9 +12,9 @@ from pathlib import Path
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs.posetrl import Actions, PosetRLEnv, read_actions
 from mlcb_gym.rollout.play import PARALLEL
+from mlcb_gym.search.beam_search import Decision, read_decisions
+from mlcb_gym.search.coreset import evaluate_sequences
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.coreset import evaluate_sequences
-from mlcb_gym.training.lookahead import Decision, read_decisions
 
 PIPELINES = {
     "-Oz + iroutliner": "default<Oz> ; iroutliner",
