@@ -17,6 +17,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.policies import shipped
@@ -25,7 +26,6 @@ from mlcb_gym.session.objects import object_size
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import random
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 
 MINUTES = float(os.environ.get("DEMO_MINUTES", "4"))

@@ -21,8 +21,8 @@ from mlcb_gym import errors
 from mlcb_gym.envs import environments
 
 if TYPE_CHECKING:
-    from mlcb_gym.training.evaluation import Evaluation
-    from mlcb_gym.training.looping import LoopEvaluation
+    from mlcb_gym.evaluation.report import Evaluation
+    from mlcb_gym.evaluation.run_time import LoopEvaluation
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
@@ -258,13 +258,13 @@ def evaluate(
     seed: int = 1,
 ) -> None:
     """Compare a policy with the compiler's own heuristic and with what does not learn, program by program."""
+    from mlcb_gym.evaluation.allocating import evaluate_allocation
+    from mlcb_gym.evaluation.inlining import evaluate_inliner
+    from mlcb_gym.evaluation.linked_size import evaluate_linked
+    from mlcb_gym.evaluation.report import COUNTS, evaluate_policy
+    from mlcb_gym.evaluation.run_time import ROUNDS, evaluate_loops
     from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.policies import shipped
-    from mlcb_gym.training.allocating import evaluate_allocation
-    from mlcb_gym.training.evaluation import COUNTS, evaluate_policy
-    from mlcb_gym.training.inlining import evaluate_inliner
-    from mlcb_gym.training.linking import evaluate_linked
-    from mlcb_gym.training.looping import ROUNDS, evaluate_loops
 
     evaluations: dict[str, Callable[..., Evaluation | LoopEvaluation]] = {
         "posetrl": evaluate_policy,

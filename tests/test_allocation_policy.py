@@ -27,6 +27,7 @@ from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
+from mlcb_gym.evaluation.allocating import evaluate_allocation
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
@@ -35,7 +36,6 @@ from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
-from mlcb_gym.training.allocating import evaluate_allocation
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment

@@ -26,6 +26,8 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
+from mlcb_gym.evaluation.inlining import evaluate_inliner, searched
+from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.export.parity import OnnxPolicy
@@ -38,8 +40,6 @@ from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.inlining import evaluate_inliner, searched
-from mlcb_gym.training.linking import evaluate_linked
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe

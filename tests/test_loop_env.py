@@ -26,6 +26,7 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError, TrainingError
+from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
@@ -40,7 +41,6 @@ from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import asked, batch, random_observations
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 from tests.test_loop_aot import in_true_size
 

@@ -16,6 +16,7 @@ import pytest
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.rollout.play import episode, play, play_in_order, replay
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace
 from mlcb_gym.search.beam_search import Decision, Lookahead, look, look_into_all, read_decisions
@@ -25,7 +26,6 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.policy import greedy, random
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import geomean
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 from tests.test_cli import mlcb
 

@@ -10,11 +10,11 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.evaluation.inlining import interest
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.search.beam_search import Decision, Lookahead, look
 from mlcb_gym.search.counterfactual import Interest, alike, contrast, improve
 from mlcb_gym.search.exhaustive import Alike, exhaust
-from mlcb_gym.training.inlining import interest
 from mlcb_gym.training.policy import InCompiler
 from mlcb_gym.training.splitting import partition
 

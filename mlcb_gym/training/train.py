@@ -23,6 +23,7 @@ from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
+from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.spec import AGENT
@@ -33,7 +34,6 @@ from mlcb_gym.training.policy import asked, batch, by_agent, random_observations
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
-from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.stopwatch import Shares, watch_model
 
 

@@ -15,8 +15,8 @@ from mlcb_gym.corpus import bitcode, corpora, kernels
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import ProgramError
+from mlcb_gym.evaluation.linked_size import LIBRARIES
 from mlcb_gym.toolchain import tool
-from mlcb_gym.training.linking import LIBRARIES
 
 COMMON = ("-w", "-ffp-contract=off")
 """Sums of floats are the same to the bit at every level."""

@@ -15,12 +15,12 @@ from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
+from mlcb_gym.evaluation.report import COUNTS, POLICY, SEARCH, Bench, Evaluation
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode, play_in_order, replay
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.counterfactual import improve
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.evaluation import COUNTS, POLICY, SEARCH, Bench, Evaluation
 
 
 def prefers(answer: int) -> Choose:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.evaluation.statistics import Estimate, estimate
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.toolchain import tool
-from mlcb_gym.training.statistics import Estimate, estimate
 
 LIBRARIES = ("-lm",)
 

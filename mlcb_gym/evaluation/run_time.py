@@ -13,11 +13,11 @@ from rich.progress import track
 from rich.table import Table
 
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
+from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
+from mlcb_gym.evaluation.executables import GROUPS
+from mlcb_gym.evaluation.report import COUNTS, POLICY
+from mlcb_gym.evaluation.statistics import Estimate, estimate
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.training.contest import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
-from mlcb_gym.training.evaluation import COUNTS, POLICY
-from mlcb_gym.training.executables import GROUPS
-from mlcb_gym.training.statistics import Estimate, estimate
 
 ROUNDS = 40
 NOTICED = 0.01

@@ -14,11 +14,11 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.functions import COST
 from mlcb_gym.envs.relative import default_of
+from mlcb_gym.evaluation.report import COUNTS, POLICY, Bench, Evaluation
 from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.evaluation import COUNTS, POLICY, Bench, Evaluation
 
 GUARDED = "cost_guarded"
 """What is measured beside the cost: that of each function by the method or by LLVM's own advisor, whichever is less."""

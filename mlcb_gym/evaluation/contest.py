@@ -13,9 +13,9 @@ import numpy as np
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import CompilerError
-from mlcb_gym.training.evaluation import POLICY
-from mlcb_gym.training.executables import Executables
-from mlcb_gym.training.statistics import geomean
+from mlcb_gym.evaluation.executables import Executables
+from mlcb_gym.evaluation.report import POLICY
+from mlcb_gym.evaluation.statistics import geomean
 
 BASELINE, AGAIN, LLVM = "-O3", "-O3 again", "-O3 -enable-loop-distribute"
 ALWAYS, NEVER, OPTIMUM = "always", "never", "optimum"
