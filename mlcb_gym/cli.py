@@ -137,9 +137,9 @@ def train(
 ) -> None:
     """Train a policy with RLlib."""
     from mlcb_gym.corpus.programs import resolve
-    from mlcb_gym.training.cloning import clone_heuristic
-    from mlcb_gym.training.distill import warm_start
     from mlcb_gym.training.environment import Environment
+    from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
+    from mlcb_gym.training.imitation.distill import warm_start
     from mlcb_gym.training.run import DEFAULT_RECIPES, recipe
     from mlcb_gym.training.train import Budget, train
 

@@ -37,8 +37,8 @@ from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.policy import batch, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe

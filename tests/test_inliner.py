@@ -38,8 +38,8 @@ from mlcb_gym.search.counterfactual import contrast, improve
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
-from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe

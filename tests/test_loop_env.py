@@ -36,9 +36,9 @@ from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.cloning import clone_heuristic
-from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
+from mlcb_gym.training.imitation.distill import warm_start
 from mlcb_gym.training.policy import asked, batch, random_observations
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train

@@ -21,8 +21,8 @@ from mlcb_gym.rollout.play import episode, play, play_in_order, replay
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace
 from mlcb_gym.search.beam_search import Decision, Lookahead, look, look_into_all, read_decisions
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
-from mlcb_gym.training.distill import Outcomes, warm_start
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.distill import Outcomes, warm_start
 from mlcb_gym.training.policy import greedy, random
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe

@@ -28,13 +28,13 @@ from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
-from mlcb_gym.training.descent import limit_threads
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
+from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.policy import asked, batch, by_agent, random_observations
+from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
-from mlcb_gym.training.stopwatch import Shares, watch_model
 
 
 @dataclass(frozen=True, kw_only=True)

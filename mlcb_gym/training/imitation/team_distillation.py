@@ -18,9 +18,9 @@ from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.search.beam_search import Decision
-from mlcb_gym.training.descent import minimise
+from mlcb_gym.training.imitation.decision_trees import Trees, tells
+from mlcb_gym.training.imitation.optimize import minimise
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.trees import Trees, tells
 
 
 def coach(

@@ -15,8 +15,8 @@ from mlcb_gym.agents.network import MASK
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
-from mlcb_gym.training.distill import fit
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.distill import fit
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
 

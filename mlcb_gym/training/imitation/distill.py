@@ -21,9 +21,9 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import MASK
 from mlcb_gym.search.beam_search import Decision, read_decisions
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.coaching import coach
-from mlcb_gym.training.descent import minimise
 from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.optimize import minimise
+from mlcb_gym.training.imitation.team_distillation import coach
 from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
 
