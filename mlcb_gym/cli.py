@@ -221,8 +221,8 @@ def export(
     """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
     from mlcb_gym.export.aot import COMPILED, compile_policy
     from mlcb_gym.export.export import export_policy
-    from mlcb_gym.export.manifest import read_manifest
     from mlcb_gym.export.parity import check_parity
+    from mlcb_gym.onnx.manifest import read_manifest
 
     task = read_manifest(export_policy(checkpoint, folder))["task"]
     compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
@@ -263,7 +263,7 @@ def evaluate(
     from mlcb_gym.evaluation.linked_size import evaluate_linked
     from mlcb_gym.evaluation.report import COUNTS, evaluate_policy
     from mlcb_gym.evaluation.run_time import ROUNDS, evaluate_loops
-    from mlcb_gym.export.manifest import read_manifest
+    from mlcb_gym.onnx.manifest import read_manifest
     from mlcb_gym.policies import shipped
 
     evaluations: dict[str, Callable[..., Evaluation | LoopEvaluation]] = {

@@ -15,7 +15,7 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import PolicyError, TaskError
-from mlcb_gym.export.reweighting import OnnxTemplate
+from mlcb_gym.onnx.template import OnnxTemplate
 from mlcb_gym.rollout.play import Decide, LeaveTo, episode, play_in_order
 from mlcb_gym.session import RemoteSession, ToolSession, WorkerSession
 from mlcb_gym.training.policy import InCompiler, greedy

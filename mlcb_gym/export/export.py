@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.manifest import MANIFEST, OUTPUTS
 from mlcb_gym.export.prepacking import gains_from_prepacking
+from mlcb_gym.onnx.manifest import MANIFEST, OUTPUTS
 from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1

@@ -18,7 +18,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.manifest import read_manifest
+from mlcb_gym.onnx.manifest import read_manifest
 from mlcb_gym.rollout.play import LeaveTo, observed, play_in_order
 from mlcb_gym.training.policy import advice, advised, answer, asked, greedy
 

@@ -11,7 +11,7 @@ from torch import nn
 from mlcb_gym.agents.network import MASK, PolicyNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
-from mlcb_gym.export.reweighting import OnnxTemplate
+from mlcb_gym.onnx.template import OnnxTemplate
 from mlcb_gym.rollout.play import Choose, Decide, LeaveTo, SplitEnv, observed, play_in_order
 from mlcb_gym.spec import AGENT
 
