@@ -15,10 +15,10 @@ from gymnasium.utils.env_checker import check_env
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.allocation import LLC, AllocationEnv
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.envs.regalloc import LLC, RegAllocEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
@@ -36,15 +36,15 @@ TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
 IDS = ["RegAllocEviction-v0", "RegAllocPriority-v0"]
 
 Choose = Callable[[Observation], Action]
-Make = Callable[..., AllocationEnv]
+Make = Callable[..., RegAllocEnv]
 
 
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[AllocationEnv] = []
+    made: list[RegAllocEnv] = []
 
-    def make_one(task: str, **arguments: Any) -> AllocationEnv:
+    def make_one(task: str, **arguments: Any) -> RegAllocEnv:
         made.append(TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments))
         return made[-1]
 
@@ -53,7 +53,7 @@ def make(worker: WorkerSession) -> Iterator[Make]:
         env.close()
 
 
-def finish(env: AllocationEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
+def finish(env: RegAllocEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
     """The return of an episode, its decisions, and what was measured at its end."""
     observation, info = env.reset(options={"program": program})
     earned, steps, ended = 0.0, 0, False
@@ -314,7 +314,7 @@ def test_both_compilers_see_the_same_and_make_the_same(make: Make, tmp_path: Pat
     assert {name: made[0][2][name] for name in ("text", "size")} == {name: made[1][2][name] for name in ("text", "size")}
 
 
-def observations(env: AllocationEnv, program: str | Path = PROGRAM) -> list[Observation]:
+def observations(env: RegAllocEnv, program: str | Path = PROGRAM) -> list[Observation]:
     """All that LLVM's own priorities meet with."""
     (seen,) = play_in_order([env], [observed(resolve(program)[0], by_default("priority"))])
     return seen
@@ -347,7 +347,7 @@ def test_priority_is_told_the_calls_that_a_range_lives_across_and_what_is_live(m
 
 
 def test_barred_column_is_masked(make: Make) -> None:
-    observation, _ = make("eviction", barred=[NOTHING]).reset()
+    observation, _ = make("eviction", forbidden=[NOTHING]).reset()
     assert observation["action_mask"][NOTHING] == 0
     assert observation["action_mask"].any()
 
@@ -418,7 +418,7 @@ def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> No
         ({"dense": True, "reward": "text"}, "text is paid at the end alone"),
         ({"compiler": "stock", "reward": "cost"}, "a stock compiler does not tell it"),
         ({"compiler": "stock", "dense": True, "reward": "none"}, "dense=True: a stock compiler knows none"),
-        ({"compiler": "stock", "barred": [1]}, "barred"),
+        ({"compiler": "stock", "forbidden": [1]}, "forbidden"),
         ({"compiler": "stock", "optsize": False}, "keeps minsize and optsize"),
         ({"compiler": "stock", "pipeline": "sroa", "session": None}, "a stock compiler runs its own"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from mlcb_gym.cli import app
+from mlcb_gym.cli.main import app
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
 from mlcb_gym.evaluation.report import POLICY

@@ -72,7 +72,7 @@ class FunctionEpisodes(AdvisorEnv):
         return super().takes_models and not self._per_function
 
     def send_models(self, models: Sequence[bytes]) -> None:
-        """The first half of ``leave_to``."""
+        """The first half of ``delegate``."""
         if self._per_function:
             raise TaskError('episode="function": only whole programs can be left to models, expected episode="program"')
         super().send_models(models)

@@ -37,7 +37,7 @@ class InlinerEnv(AdvisorEnv):
     inlined there). One step is one call site.
 
     ## Action Space
-    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``barred``.
+    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``forbidden``.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/inliner.def``, the first 38 of which LLVM declares:
@@ -75,12 +75,12 @@ class InlinerEnv(AdvisorEnv):
     | ``context`` | False | whether the callee can go, and what was answered about other calls of it |
     | ``growth`` | 2.0 | factor by which the IR may grow |
     | ``dense`` | False | measure at every question; otherwise at the end alone |
-    | ``barred`` | () | answers that are never allowed |
+    | ``forbidden`` | () | answers that are never allowed |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``opt``: ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``context``,
-    ``barred``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
+    ``forbidden``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
     straight-line code.
 
     >>> import gymnasium, mlcb_gym

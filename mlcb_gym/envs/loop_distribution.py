@@ -22,7 +22,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 """What is measured for each reward; the reward is about the first."""
 
-BARRABLE: tuple[set[int], ...] = (set(), {0}, {1})
+FORBIDDABLE: tuple[set[int], ...] = (set(), {0}, {1})
 """What of the distributor's answers may never be given."""
 
 
@@ -80,7 +80,7 @@ class LoopDistributionEnv(RelativeEnv):
     | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
     | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |
-    | ``barred`` | () | answers that the distributor never gives |
+    | ``forbidden`` | () | answers that the distributor never gives |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     >>> import gymnasium, mlcb_gym
@@ -115,8 +115,8 @@ class LoopDistributionEnv(RelativeEnv):
         dense: bool = False,
         **kwargs: Any,
     ) -> None:
-        if set(kwargs.get("barred", ())) not in BARRABLE:
-            raise TaskError(f"barred={kwargs['barred']}: expected the distributor's 0 or its 1, and not both")
+        if set(kwargs.get("forbidden", ())) not in FORBIDDABLE:
+            raise TaskError(f"forbidden={kwargs['forbidden']}: expected the distributor's 0 or its 1, and not both")
         if dense:
             raise TaskError(f"dense=True: {reward} is known at the end alone")
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
@@ -124,7 +124,7 @@ class LoopDistributionEnv(RelativeEnv):
         super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, programs=programs, **kwargs)
 
     @property
-    def repeats(self) -> bool:
+    def deterministic(self) -> bool:
         """Times do not."""
         return self._measure != "seconds"
 

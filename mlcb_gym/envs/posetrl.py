@@ -97,7 +97,7 @@ class PosetRLEnv(CompilerEnv):
     ## Action Space
     ``Discrete(n)``, one for each pipeline text in ``actions``; ``stop``, where it is listed, ends the episode. A text is what ``opt -passes``
     takes, with global options around it where wanted, in stages: ``{inline-threshold=25} default<Oz> ; iroutliner``.
-    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is barred, is not.
+    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is forbidden, is not.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/posetrl.def``:
@@ -132,7 +132,7 @@ class PosetRLEnv(CompilerEnv):
     | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
     | ``max_steps`` | 15 | decisions at most |
     | ``unique`` | False | whether an action may be taken once only |
-    | ``barred`` | () | indices of actions that are never allowed |
+    | ``forbidden`` | () | indices of actions that are never allowed |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     >>> import gymnasium, mlcb_gym
@@ -185,8 +185,8 @@ class PosetRLEnv(CompilerEnv):
         return list(self.task_spec.parameters["actions"])
 
     @property
-    def judged(self) -> tuple[str, str]:
-        """Phase ordering is judged by size, whatever it is rewarded for."""
+    def objective(self) -> tuple[str, str]:
+        """Phase ordering is objective by size, whatever it is rewarded for."""
         return "size", "size_oz"
 
     def reward(self, before: Metrics, after: Metrics) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.compiler_env import Action
+from mlcb_gym.envs.regalloc import RegAllocEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import PRIORITY
 
@@ -16,7 +16,7 @@ HIGHEST = 2.0**32
 """LLVM has priorities in 32 bits. A power of two: nothing is lost where an action is multiplied by it."""
 
 
-class PriorityEnv(AllocationEnv):
+class PriorityEnv(RegAllocEnv):
     """Decide in which order LLVM's greedy register allocator takes live ranges, so that a program spills little.
 
     ## Description

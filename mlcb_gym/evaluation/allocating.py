@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.functions import COST
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Bench, Evaluation
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.spec import MASK
 
 GUARDED = "cost_guarded"
 """What is measured beside the cost: that of each function by the method or by LLVM's own advisor, whichever is less."""
@@ -67,7 +67,7 @@ def evaluate_allocation(folder: Path, programs: ProgramsLike, *, counts: Sequenc
     with closing(WorkerSession()) as session:
         bench = Bench(partial(env_class(policy.task), programs=chosen, session=session, **(policy.env_arguments | {"reward": GUARDED})), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: policy.leave, **NULLS[policy.task]}.items():
+        for method, choose in {POLICY: policy.delegate, **NULLS[policy.task]}.items():
             traces = bench.run(partial(episode, choose=choose), method)
             evaluation.add(method, traces)
             evaluation.add_ratios(f"{method}, guarded", [trace.scored for trace in traces])

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from mlcb_gym.agents.network import MASK
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.evaluation.report import COUNTS, POLICY, SEARCH, Bench, Evaluation
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode, play_in_order, replay
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.counterfactual import improve
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.spec import MASK
 
 
 def prefers(answer: int) -> Choose:
@@ -35,7 +35,7 @@ def prefers(answer: int) -> Choose:
 NULLS: Mapping[str, Choose] = {"always": prefers(1), "never": prefers(0)}
 
 
-def interest(observation: Observation) -> float:
+def search_priority(observation: Observation) -> float:
     """How much is expected of the other answer: most where a callee may go, or where LLVM's cost is close to its threshold."""
 
     def of(name: str) -> int:
@@ -54,7 +54,7 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
 
     Args:
         counts: of how many random episodes the best is taken.
-        search: what a search of each program for itself finds, too (see ``contrast.improve``): hundreds of episodes a program.
+        search: what a search of each program for itself finds, too (see ``improve``): hundreds of episodes a program.
     """
     policy = OnnxPolicy(folder)
     chosen = resolve(programs)
@@ -63,7 +63,7 @@ def evaluate_inliner(folder: Path, programs: ProgramsLike, *, counts: Sequence[i
     with closing(WorkerSession()) as session:
         bench = Bench(partial(InlinerEnv, programs=chosen, session=session, reward="object", **policy.env_arguments), chosen)
         evaluation.add_baseline([Trace(program.name, (), (1.0,)) for program in chosen])
-        for method, choose in {POLICY: policy.leave, **NULLS}.items():
+        for method, choose in {POLICY: policy.delegate, **NULLS}.items():
             evaluation.add(method, bench.run(partial(episode, choose=choose), method))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")
         if search:

@@ -18,12 +18,12 @@ from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv
 from mlcb_gym.evaluation.statistics import Estimate, estimate
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import PARALLEL, Script, episode, play_in_order, replay
+from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.fixed_sequences import CLANG, PIPELINES, Baselines
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.policy import random
 
 OZ, POLICY, BEST_FIXED, SEARCH = "-Oz", "policy", "best fixed sequence", "search"
 COUNTS = (1, 10)

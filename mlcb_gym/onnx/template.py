@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from torch import nn
 
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.export import write_onnx
+from mlcb_gym.onnx.write import write_onnx
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Reset:
 
 
 @dataclass(frozen=True)
-class LeaveTo:
+class Delegate:
     """Let models in the compiler decide to the end: the contents of an ONNX file for each agent."""
 
     models: Sequence[bytes]
@@ -60,11 +60,11 @@ class Answer:
 
 
 Result = TypeVar("Result")
-Command = Reset | LeaveTo | Action
+Command = Reset | Delegate | Action
 Script = Generator[Command, Answer, Result]
 Choose = Callable[[Observation], Action | None]
 """From an observation to an action; None leaves the episode where it is."""
-Decide = Callable[[Observation], LeaveTo | Action | None]
+Decide = Callable[[Observation], Delegate | Action | None]
 """Likewise, or to what decides from there on."""
 
 
@@ -83,7 +83,7 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
         return Trace(name, (), (1.0,))
     except MlcbError as error:
         return Trace(name, (), (), str(error))
-    actions: list[LeaveTo | Action] = []
+    actions: list[Delegate | Action] = []
     answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
         answer = yield action
@@ -93,7 +93,7 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
     last = answer.info
     measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
     seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
-    taken = tuple(action for action in actions if not isinstance(action, LeaveTo))
+    taken = tuple(action for action in actions if not isinstance(action, Delegate))
     return Trace(name, taken, ratios, last.get("error"), measured, seconds, len(actions))
 
 
@@ -178,7 +178,7 @@ class _Lane(Generic[Result]):
         try:
             if isinstance(command, Reset):
                 self.env.send_reset({"program": command.program})
-            elif isinstance(command, LeaveTo):
+            elif isinstance(command, Delegate):
                 self.env.send_models(command.models)
             else:
                 self.env.send(command)

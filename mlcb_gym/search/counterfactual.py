@@ -15,14 +15,14 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
-from mlcb_gym.search.beam_search import Actions, Decision
+from mlcb_gym.search.decisions import Actions, Decision
 
-Interest = Callable[[Observation], float]
+SearchPriority = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""
 
 
-def alike(observation: Observation) -> float:
-    """Every decision interests as much as any other."""
+def equal_priority(observation: Observation) -> float:
+    """Every decision priorities as much as any other."""
     return 1.0
 
 
@@ -35,14 +35,14 @@ class _Contrasted:
     clone: CompilerEnv
 
 
-def contrast(
+def counterfactuals(
     env: CompilerEnv,
     program: Program,
     policy: Choose,
     *,
     rest: Decide | None = None,
     decisions: float = 12,
-    interest: Interest = alike,
+    search_priority: SearchPriority = equal_priority,
     seed: int = 1,
 ) -> list[Decision]:
     """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
@@ -52,15 +52,15 @@ def contrast(
         policy: answers what is not looked into, and all that comes after what is.
         rest: what answers all that comes after as the policy does, but in the compiler.
         decisions: how many on average.
-        interest: what a decision's chance to be drawn is proportional to.
+        search_priority: what a decision's chance to be drawn is proportional to.
 
     Raises:
         NoDecisions: the program leaves none.
         CompilerError: the compiler fails on what the policy decides.
         TaskError: the environment measures nothing.
     """
-    ratio, interests = _played(env, program, policy, interest)
-    chances = np.minimum(1.0, decisions * interests / interests.sum())
+    ratio, priorities = _played(env, program, policy, search_priority)
+    chances = np.minimum(1.0, decisions * priorities / priorities.sum())
     drawn = np.flatnonzero(np.random.default_rng([seed, int(program.digest[:8], 16)]).random(len(chances)) < chances)
     known: list[Decision] = []
     if not len(drawn):
@@ -80,7 +80,7 @@ def contrast(
 
 
 def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide | None = None) -> list[Decision]:
-    """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``contrast``
+    """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``counterfactuals``
     has some: what a policy that errs less will see."""
     ratio, _ = _played(env, program, policy)
     known: list[Decision] = []
@@ -99,15 +99,15 @@ def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide 
         taken = (*taken, action)
 
 
-def _played(env: CompilerEnv, program: Program, policy: Choose, interest: Interest = alike) -> tuple[float, np.ndarray]:
+def _played(env: CompilerEnv, program: Program, policy: Choose, search_priority: SearchPriority = equal_priority) -> tuple[float, np.ndarray]:
     """The ratio that the policy reaches, and how interesting each of its decisions is."""
     env.reset(options={"program": program})
-    interests = [interest(env.observation)]
+    priorities = [search_priority(env.observation)]
     while _step(env, _asked(env, policy)):
-        interests.append(interest(env.observation))
+        priorities.append(search_priority(env.observation))
     if env.ratio is None:
         raise TaskError(f"{env.task}: the environment measures nothing that answers can be compared by, expected another reward")
-    return env.ratio, np.array(interests)
+    return env.ratio, np.array(priorities)
 
 
 def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:

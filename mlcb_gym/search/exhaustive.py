@@ -10,15 +10,17 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
 from mlcb_gym.errors import SessionLost, TaskError
-from mlcb_gym.search.beam_search import Actions, Decision, back_up
-from mlcb_gym.training.policy import asked
+from mlcb_gym.search.decisions import Actions, Decision, back_up
+from mlcb_gym.spec import acting_agent
 
-Alike = Callable[[Observation, int], Hashable | None]
+EquivalenceKey = Callable[[Observation, int], Hashable | None]
 """From an observation and the answer to it to what is settled by that for good, None where nothing is: sequences that settle the same one after
 another make the same program."""
 
 
-def exhaust(env: CompilerEnv, program: Program, *, sequences: int = 256, alike: Alike | None = None, seed: int = 1) -> list[Decision]:
+def exhaustive_search(
+    env: CompilerEnv, program: Program, *, sequences: int = 256, equivalence_key: EquivalenceKey | None = None, seed: int = 1
+) -> list[Decision]:
     """The decisions on one program, the first one first, with the ratio that the best sequence after each answer ends with.
 
     The first sequence is the compiler's own heuristic's; the others are drawn, none of them twice, until all are known or there are ``sequences``
@@ -27,9 +29,9 @@ def exhaust(env: CompilerEnv, program: Program, *, sequences: int = 256, alike: 
     Raises:
         TaskError: the environment measures nothing.
     """
-    if env.judged is None:
+    if env.objective is None:
         raise TaskError(f"{env.task}: a search needs an outcome, expected a reward that measures")
-    tree = _Tree(alike, np.random.default_rng([seed, int(program.digest[:8], 16)]))
+    tree = _Tree(equivalence_key, np.random.default_rng([seed, int(program.digest[:8], 16)]))
     env.reset(options={"program": program})
     root = tree.state((), env.observation)
     while not root.complete and tree.sequences < sequences:
@@ -63,15 +65,15 @@ class _State:
 class _Tree:
     """What has been seen of a program."""
 
-    def __init__(self, alike: Alike | None, rng: np.random.Generator) -> None:
+    def __init__(self, equivalence_key: EquivalenceKey | None, rng: np.random.Generator) -> None:
         self.states: dict[Actions, _State] = {}
         self.sequences = 0
-        self._alike, self._rng = alike, rng
+        self._equivalence_key, self._rng = equivalence_key, rng
         self._ratios: dict[tuple[Hashable, ...], float] = {}
 
     def state(self, taken: Actions, observation: Observation) -> _State:
         if taken not in self.states:
-            self.states[taken] = _State(observation, np.flatnonzero(asked(observation)[1]["action_mask"]))
+            self.states[taken] = _State(observation, np.flatnonzero(acting_agent(observation)[1]["action_mask"]))
         return self.states[taken]
 
     def descend(self, env: CompilerEnv, *, by_heuristic: bool) -> None:
@@ -82,7 +84,7 @@ class _Tree:
         while ratio is None:
             state = self.state(taken, env.observation)
             action = int(env.default_action(env.observation)) if by_heuristic else self._draw(state)
-            new = self._alike(env.observation, action) if self._alike else None
+            new = self._equivalence_key(env.observation, action) if self._equivalence_key else None
             settled += () if new is None else (new,)
             ratio = self._ratios.get(settled) if new is not None else None
             taken += (action,)

@@ -12,8 +12,8 @@ from pathlib import Path
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs.posetrl import Actions, PosetRLEnv, read_actions
 from mlcb_gym.rollout.play import PARALLEL
-from mlcb_gym.search.beam_search import Decision, read_decisions
 from mlcb_gym.search.coreset import evaluate_sequences
+from mlcb_gym.search.decisions import Decision, read_decisions
 from mlcb_gym.session import WorkerSession
 
 PIPELINES = {
@@ -70,7 +70,7 @@ def find_baselines(decisions: Path, programs: ProgramsLike, *, actions: Actions 
     Every ratio is written, as it comes, to ``decisions/baselines/<digest of the candidates>.jsonl``, so that a second call goes on.
 
     Args:
-        decisions: the folder that ``look_into_all`` wrote (``mlcb search``), on the training programs.
+        decisions: the folder that ``search_all`` wrote (``mlcb search``), on the training programs.
         programs: what the candidates are tried on: the training programs, never those of an evaluation.
         actions: those that the decisions are of.
         count: how many candidates are tried, from the front.

@@ -10,18 +10,19 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.evaluation.inlining import interest
-from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.search.beam_search import Decision, Lookahead, look
-from mlcb_gym.search.counterfactual import Interest, alike, contrast, improve
-from mlcb_gym.search.exhaustive import Alike, exhaust
-from mlcb_gym.training.policy import InCompiler
+from mlcb_gym.evaluation.inlining import search_priority
+from mlcb_gym.rollout.network_policy import InCompiler
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.search.beam_search import BeamSearch, beam_search
+from mlcb_gym.search.counterfactual import SearchPriority, counterfactuals, equal_priority, improve
+from mlcb_gym.search.decisions import Decision
+from mlcb_gym.search.exhaustive import EquivalenceKey, exhaustive_search
 from mlcb_gym.training.splitting import partition
 
-INTERESTS: Mapping[str, Interest] = {"inliner": interest}
+INTERESTS: Mapping[str, SearchPriority] = {"inliner": search_priority}
 """By task: which decisions are worth looking into; elsewhere all are alike."""
 
-ALIKE: Mapping[str, Alike] = {"loop_distribution": partition}
+ALIKE: Mapping[str, EquivalenceKey] = {"loop_distribution": partition}
 """By task: which sequences make the same program, and are tried once."""
 
 
@@ -40,22 +41,22 @@ def search_in(
         TaskError: a value is asked for, of which not every one can be tried.
     """
     if len(env.task_spec.agents) > 1:
-        return partial(exhaust, env, sequences=sequences, alike=ALIKE.get(env.task))
+        return partial(exhaustive_search, env, sequences=sequences, equivalence_key=ALIKE.get(env.task))
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
-        return partial(look, env, lookahead=Lookahead())
+        return partial(beam_search, env, beam=BeamSearch())
     followed = _followed(env, policy)
     if improve_all:
         return partial(improve, env, **followed)
-    return partial(contrast, env, **followed, decisions=decisions, interest=INTERESTS.get(env.task, alike))
+    return partial(counterfactuals, env, **followed, decisions=decisions, search_priority=INTERESTS.get(env.task, equal_priority))
 
 
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
     """What answers where nothing else is tried: here and, where that takes models, in the compiler."""
     if policy is not None:
         shipped = OnnxPolicy(policy)
-        return {"policy": shipped.choose, "rest": shipped.leave if env.takes_models else None}
+        return {"policy": shipped.choose, "rest": shipped.delegate if env.takes_models else None}
     assert env.heuristic is not None
     heuristic = Heuristic(env.heuristic, env.num_actions)
     return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.takes_models else None}

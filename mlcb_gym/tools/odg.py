@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""``mlcb actions odg``: the sub-sequences of LLVM's own -Oz, by the Oz dependence graph of POSET-RL (ISPASS 2022)."""
+"""The sub-sequences of LLVM's own -Oz, by the Oz dependence graph of POSET-RL (ISPASS 2022)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from mlcb_gym.corpus.command import run
 from mlcb_gym.toolchain import tool
-
-app = typer.Typer(help="Action lists of phase ordering.", no_args_is_help=True)
 
 #: Not optimizations: analyses, checks, remarks, and lowering of what a C or C++ module at -Oz does not hold.
 _IDLE = ("require", "invalidate", "verify", "annotation", "coro-", "memprof-", "ee-instrument", "transform-warning", "cg-profile", "alloc-token")
@@ -50,35 +44,6 @@ class Pass:
     def name(self) -> str:
         """The pass, whatever its parameters."""
         return self.text.split("<")[0]
-
-
-@app.callback()
-def _group() -> None:
-    """Action lists of phase ordering."""
-
-
-@app.command()
-def odg(
-    critical: Annotated[int, typer.Option("-k", help="Neighbours from which on a pass is critical.")] = 6,
-    pipeline: Annotated[str, typer.Option(help="The pipeline to cut up.")] = "default<Oz>",
-    output: Annotated[Path | None, typer.Option("-o", help="The file to write; standard output if none.")] = None,
-) -> None:
-    """Print the Oz dependence graph's sub-sequences, one action a line."""
-    lines = [f"# The Oz dependence graph of LLVM 22's {pipeline}, critical from {critical} neighbours on: mlcb actions odg -k {critical}"]
-    text = "\n".join((*lines, *subsequences(passes(expand(pipeline)), critical), "stop")) + "\n"
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        output.write_text(text)
-
-
-@app.command("without")
-def print_without(
-    names: Annotated[list[str], typer.Argument(help="The passes to leave out.")],
-    pipeline: Annotated[str, typer.Option(help="The pipeline to take them from.")] = "default<Oz>",
-) -> None:
-    """Print a whole pipeline without some of its passes, as one action."""
-    typer.echo(without(expand(pipeline), frozenset(names)))
 
 
 def without(pipeline: str, names: frozenset[str]) -> str:

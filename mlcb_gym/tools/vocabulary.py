@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""``mlcb vocab train``: seed embeddings of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec.
+"""Seed embeddings of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec.
 
 Entities are related by what stands beside what in real programs (`llvm-ir2vec triplets`: an opcode has a type, has operands, is
 followed by an opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with head + relation = tail, as IR2Vec (TACO 2020) does.
@@ -11,18 +11,13 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mlcb_gym.corpus.command import run
-from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.toolchain import tool
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-app = typer.Typer(help="IR2Vec vocabularies.", no_args_is_help=True)
 
 #: Head, tail, relation: numbers of `llvm-ir2vec entities`, and 0 type, 1 next, 2... operands.
 Triplet = tuple[int, int, int]
@@ -42,29 +37,6 @@ class TransE:
     #: Triplets are drawn by count to this power: `add` beside `i32` must not be all there is.
     flattening: float = 0.5
     seed: int = 0
-
-
-@app.callback()
-def _group() -> None:
-    """IR2Vec vocabularies."""
-
-
-@app.command()
-def train(
-    output: Annotated[Path, typer.Argument(help="The JSON file to write.")] = Path("mlcb_gym/data/ir2vec-300d.json"),
-    programs: Annotated[list[str] | None, typer.Option(help="Programs to learn from.")] = None,
-    dimension: Annotated[int, typer.Option(help="Length of the vectors.")] = TransE.dimension,
-    seed: Annotated[int, typer.Option(help="Same seed, same programs: same vocabulary.")] = TransE.seed,
-    jobs: Annotated[int, typer.Option(help="Modules read at once.")] = 2,
-) -> None:
-    """Train a vocabulary on programs as they come and as -Oz leaves them."""
-    modules = [program.bitcode for program in resolve(programs or ["default/train", "embedded/train"])]
-    counts = count_triplets(modules, jobs=jobs)
-    typer.echo(f"{counts.total()} triplets of {len(modules)} modules, {len(counts)} distinct")
-    names = entities(modules[0])
-    vectors = fit(counts, len(names), TransE(dimension=dimension, seed=seed))
-    output.write_text(as_json(names, vectors))
-    typer.echo(f"{output}: {len(names)} vectors of {dimension}")
 
 
 def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet]:

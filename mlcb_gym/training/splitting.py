@@ -4,7 +4,7 @@
 from collections.abc import Hashable
 
 from mlcb_gym.envs.compiler_env import Observation
-from mlcb_gym.training.policy import asked
+from mlcb_gym.spec import acting_agent
 
 DISTRIBUTOR = 1
 LAST = 3
@@ -13,7 +13,7 @@ LAST = 3
 
 def partition(observation: Observation, action: int) -> Hashable | None:
     """The part of each node of the loop, where this answer places the last one; None before."""
-    agent, seen = asked(observation)
+    agent, seen = acting_agent(observation)
     nodes, part = int(seen["loop"][LAST]), seen["part"]
     if agent != DISTRIBUTOR or int((part[:nodes] < 0).sum()) > 1:
         return None

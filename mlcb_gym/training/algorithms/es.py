@@ -27,12 +27,12 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.play import Decide, episode
 from mlcb_gym.training.environment import Environment, TrainingEnv
-from mlcb_gym.training.policy import InCompiler
 from mlcb_gym.training.recipe import Distillation, Recipe
 
-COACHING = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
+TEAM_DISTILLATION = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
 """How a team learns from what `mlcb search` found; a batch is of so many programs."""
 
 
@@ -108,7 +108,7 @@ class Es(Recipe):
     sigma: float = 0.3
     programs: int = 64
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(), final_gain=0.0))
-    distillation: Distillation = field(default_factory=lambda: COACHING)
+    distillation: Distillation = field(default_factory=lambda: TEAM_DISTILLATION)
 
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
         """Decides in the compiler, where that takes models: nothing of an episode but its end is looked at."""

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import MASK
 from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.errors import TaskError
+from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.play import observed, play_in_order
+from mlcb_gym.spec import MASK
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.distill import fit
-from mlcb_gym.training.policy import batch
 from mlcb_gym.training.recipe import Distillation, Recipe
 
 CLONING = Distillation(epochs=40, weight_decay=0.0)
@@ -44,7 +44,7 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
     answers = torch.tensor([heuristic(observation) for observation in observations])
     tensors = batch(observations)
     if not tensors[MASK][torch.arange(len(answers)), answers].all():
-        raise TaskError(f"{environment.id}: what the compiler's own heuristic would do is barred, so it cannot be cloned")
+        raise TaskError(f"{environment.id}: what the compiler's own heuristic would do is forbidden, so it cannot be cloned")
     assert isinstance(observation_space, spaces.Dict)
     return fit(
         lambda module, rows: _loss(module, {name: value[rows] for name, value in tensors.items()}, answers[rows]),

@@ -11,13 +11,14 @@ from torch.nn import functional
 
 from mlcb_gym.agents.graph import GRAPH, PER_NODE
 from mlcb_gym.agents.team import Team
-from mlcb_gym.search.beam_search import Decision
-from mlcb_gym.training.policy import asked, batch
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.search.decisions import Decision
+from mlcb_gym.spec import acting_agent
 
 RULED_OUT = -1e9
 
 
-def tells(decision: Decision) -> bool:
+def has_outcome(decision: Decision) -> bool:
     """Whether any end is known behind it."""
     return bool(np.isfinite(decision.outcomes).any())
 
@@ -48,13 +49,13 @@ class Trees:
     @classmethod
     def of(cls, decisions: Sequence[Decision], agents: Sequence[str]) -> "Trees":
         """The tree of one program, as ``exhaust`` finds it. A decision behind which the compiler always failed tells nothing."""
-        decisions = [decision for decision in decisions if tells(decision)]
+        decisions = [decision for decision in decisions if has_outcome(decision)]
         places = {decision.taken: place for place, decision in enumerate(decisions)}
         outcomes = np.stack([d.outcomes for d in decisions])
         ends = [(*d.taken, int(action)) for d, row in zip(decisions, outcomes, strict=True) for action in np.flatnonzero(row < np.inf)]
         ends = [end for end in ends if end not in places]
         steps = [(places[end[:depth]], answer) for end in ends for depth, answer in enumerate(end)]
-        who, seen = zip(*(asked(decision.observation) for decision in decisions), strict=True)
+        who, seen = zip(*(acting_agent(decision.observation) for decision in decisions), strict=True)
         rows = {name: np.flatnonzero(np.array(who) == agent) for agent, name in enumerate(agents)}
         return cls(
             {name: torch.from_numpy(own) for name, own in rows.items()},

@@ -18,13 +18,12 @@ from torch.nn import functional
 
 from mlcb_gym.agents.features import DEFAULT
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.network import MASK
-from mlcb_gym.search.beam_search import Decision, read_decisions
-from mlcb_gym.spec import AGENT
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.search.decisions import Decision, read_decisions
+from mlcb_gym.spec import AGENT, MASK
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.imitation.optimize import minimise
-from mlcb_gym.training.imitation.team_distillation import coach
-from mlcb_gym.training.policy import batch
+from mlcb_gym.training.imitation.optimize import minimize
+from mlcb_gym.training.imitation.team_distillation import distill_team
 from mlcb_gym.training.recipe import Distillation, Recipe
 
 
@@ -43,7 +42,7 @@ class Outcomes:
         decisions = [d for program in programs for d in program]
         best = np.log([d.best for d in decisions])
         regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
-        regrets = regrets.clip(0.0, distillation.limit) + distillation.doubt * np.stack([_is_other(d) for d in decisions])
+        regrets = regrets.clip(0.0, distillation.limit) + distillation.margin * np.stack([_is_other(d) for d in decisions])
         weights = np.array([d.weight for d in decisions]) ** distillation.importance
         return cls(
             batch([d.observation for d in decisions]),
@@ -67,7 +66,7 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
         if AGENT in observation_space.spaces:
-            return coach(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe)
+            return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe)
         outcomes = Outcomes.of(decisions, recipe.distillation)
         return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe)
 
@@ -106,7 +105,7 @@ def fit(
         inference_only=False,
     )
     module.network.features.standardise(observations)
-    minimise(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
+    minimize(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 

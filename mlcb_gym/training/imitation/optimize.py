@@ -15,7 +15,7 @@ def limit_threads() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
-def minimise(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
+def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
     """AdamW over shuffled batches of ``rows``, its learning rate rising and falling once; ``loss`` is that of a batch, given by its indices."""
     limit_threads()
     optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)

@@ -17,13 +17,13 @@ from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import TrainingError
-from mlcb_gym.search.beam_search import Decision
-from mlcb_gym.training.imitation.decision_trees import Trees, tells
-from mlcb_gym.training.imitation.optimize import minimise
+from mlcb_gym.search.decisions import Decision
+from mlcb_gym.training.imitation.decision_trees import Trees, has_outcome
+from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.recipe import Distillation, Recipe
 
 
-def coach(
+def distill_team(
     programs: Sequence[Sequence[Decision]],
     *,
     observation_space: spaces.Dict,
@@ -39,14 +39,14 @@ def coach(
     module = Evolved(observation_space=observation_space, action_space=action_space, model_config={"network": asdict(recipe.network)})
     team = module.network
     assert isinstance(team, Team)
-    programs = [decisions for decisions in programs if decisions and tells(decisions[0])]
+    programs = [decisions for decisions in programs if decisions and has_outcome(decisions[0])]
     if not programs:
         raise TrainingError("no decisions to learn from, expected what `mlcb search` wrote")
     shown = observation_space[next(iter(team))]
     assert isinstance(shown, spaces.Dict)
     trees = [_as_seen(Trees.of(decisions, tuple(team)), shown) for decisions in programs]
     _standardise(team, Trees.joined(trees))
-    minimise(team, lambda rows: _loss(team, Trees.joined([trees[row] for row in rows]), recipe.distillation), len(trees), recipe.distillation)
+    minimize(team, lambda rows: _loss(team, Trees.joined([trees[row] for row in rows]), recipe.distillation), len(trees), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
 
 

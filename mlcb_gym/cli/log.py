@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcb_gym.cli import Task
+from mlcb_gym.cli.options import Task
 from mlcb_gym.envs import environments
 from mlcb_gym.errors import CompilerError
 
@@ -72,7 +72,7 @@ def _make(task: Task, policy: str, **arguments: Any) -> Any:
     """The environment that the policy is for, or the default one."""
     import gymnasium
 
-    from mlcb_gym.export.parity import OnnxPolicy
+    from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 
     if policy not in ("default:", "random"):
         arguments |= OnnxPolicy(Path(policy)).env_arguments

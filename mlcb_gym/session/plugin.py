@@ -23,7 +23,7 @@ CHANNELS = {"pipe": _native.Host.fifo, "shm": _native.Host.shm}
 """How `opt` is reached: the learner's end of each, at a path."""
 
 
-class ToolSession:
+class PluginSession:
     """An `opt` for each episode, over FIFOs or shared memory in a temporary folder that goes with it.
 
     Args:
@@ -47,15 +47,15 @@ class ToolSession:
         Raises:
             TaskError: the request asks for what a stock tool does not know.
         """
-        if replace(request, barred=(), target=Target()) != request:
-            raise TaskError("a stock opt takes neither barred actions nor a target: use the worker")
-        return ToolEpisode(spec, request, self._keep, self._channel, self._serializer)
+        if replace(request, forbidden=(), target=Target()) != request:
+            raise TaskError("a stock opt takes neither forbidden actions nor a target: use the worker")
+        return PluginEpisode(spec, request, self._keep, self._channel, self._serializer)
 
     def close(self) -> None:
         """Nothing is left: every `opt` ends with its episode."""
 
 
-class ToolEpisode(Episode):
+class PluginEpisode(Episode):
     """One run of `opt`."""
 
     def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None, channel: str, serializer: str) -> None:

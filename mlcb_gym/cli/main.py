@@ -1,23 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command."""
 
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from enum import StrEnum
 from functools import partial
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from mlcb_gym import errors
+from mlcb_gym.cli.options import (
+    CORPUS,
+    TABLE_WIDTH,
+    TRAINING,
+    Algorithm,
+    Cpu,
+    Folder,
+    Programs,
+    Task,
+    TrainingPrograms,
+    assigned,
+    corpus_of,
+    env_arguments,
+    own_arguments,
+    task_name,
+    validation_of,
+)
 from mlcb_gym.envs import environments
 
 if TYPE_CHECKING:
@@ -25,40 +39,6 @@ if TYPE_CHECKING:
     from mlcb_gym.evaluation.run_time import LoopEvaluation
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
-
-
-def task_name(text: str) -> str:
-    """A task that has an environment; a dash is as good as an underscore."""
-    name = text.replace("-", "_")
-    if name not in environments():
-        raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
-    return name
-
-
-Task = Annotated[str, typer.Argument(help="a task, as `mlcb list` names them", parser=task_name, metavar="TASK")]
-
-
-class Algorithm(StrEnum):
-    """The algorithms that have a recipe."""
-
-    ppo = "ppo"
-    dqn = "dqn"
-    mlgo = "mlgo"
-    es = "es"
-
-
-Programs = Annotated[list[str], typer.Option(help="a corpus, a split of it, a folder or a file; repeatable")]
-TrainingPrograms = Annotated[list[str] | None, typer.Option(help="a corpus, a split of it, a folder or a file; repeatable; default/train")]
-CORPUS = {"loop_distribution": "loops"}
-"""What a task is trained on and judged by, where that is not the default corpus."""
-TRAINING = ["default/train"]
-TABLE_WIDTH = 150
-"""What the table of an evaluation takes without being cut."""
-
-Folder = Annotated[Path, typer.Argument(help="a policy folder, as `mlcb export` writes it")]
-
-
-Cpu = Annotated[str | None, typer.Option(help="what it may run on: baseline, x86-64-v2, x86-64-v3 (the default on x86-64) or x86-64-v4")]
 
 
 @app.command("list")
@@ -147,7 +127,7 @@ def train(
         raise typer.BadParameter("--decisions and --clone: expected one of them")
     programs = programs or [f"{corpus_of(task)}/train"]
     judges = resolve(validation or validation_of(programs))
-    arguments = {"programs": programs} | _own_arguments(task, actions=actions, max_steps=max_steps, start=start) | _env_arguments(task, env)
+    arguments = {"programs": programs} | own_arguments(task, actions=actions, max_steps=max_steps, start=start) | env_arguments(task, env)
     environment = Environment(environments()[task], arguments)
     try:
         chosen = recipe(algo.value if algo else DEFAULT_RECIPES.get(task, "ppo"), {"seed": seed} | assigned(set_ or []))
@@ -180,15 +160,15 @@ def search(
     from rich.progress import track
 
     from mlcb_gym.envs import env_class
-    from mlcb_gym.search.beam_search import look_into_all
+    from mlcb_gym.search.decisions import search_all
     from mlcb_gym.search.strategies import search_in
 
-    own = _own_arguments(task, actions=actions, max_steps=max_steps)
-    arguments = {"programs": programs or [f"{corpus_of(task)}/train"]} | own | _env_arguments(task, env)
+    own = own_arguments(task, actions=actions, max_steps=max_steps)
+    arguments = {"programs": programs or [f"{corpus_of(task)}/train"]} | own | env_arguments(task, env)
     with closing(env_class(task)(**arguments)) as made:
         failed = 0
-        look_into = search_in(made, policy=policy, decisions=decisions, improve_all=improve, sequences=sequences)
-        for found in track(look_into_all(look_into, made.programs, output), total=len(made.programs)):
+        search_program = search_in(made, policy=policy, decisions=decisions, improve_all=improve, sequences=sequences)
+        for found in track(search_all(search_program, made.programs, output), total=len(made.programs)):
             if found.error is not None:
                 failed += 1
                 print(f"{found.program}: {found.error}", file=sys.stderr)
@@ -303,67 +283,13 @@ def serve(
             relay.serve()
 
 
-def corpus_of(task: str) -> str:
-    """What a task is about, where nobody says otherwise."""
-    return CORPUS.get(task, "default")
-
-
-def validation_of(programs: list[str]) -> list[str]:
-    """The validation splits of the corpora that are trained on; beside other programs, that of the corpus that ships."""
-    from mlcb_gym.corpus.corpora import is_corpus
-    from mlcb_gym.corpus.kernels import is_loops
-
-    corpora = [name.split("/")[0] if is_corpus(name) or is_loops(name) else "embedded" for name in programs]
-    return list(dict.fromkeys(f"{corpus}/validation" for corpus in corpora))
-
-
-def _env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
-    """What ``--env`` says; an argument that the task's environment has not is an error that lists those it has."""
-    from mlcb_gym.envs import env_class
-
-    given = assigned(assignments or [])
-    made = [vars(cls)["__init__"] for cls in env_class(task).__mro__ if "__init__" in vars(cls)]
-    declared = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    known = declared - {"metrics", "parameters", "per_function", "rewards"}  # which a task's class says itself
-    if unknown := sorted(set(given) - known):
-        raise typer.BadParameter(f"--env {unknown[0]}: {task} has no such argument, expected one of {', '.join(sorted(known))}")
-    return given
-
-
-def _own_arguments(task: str, **options: Any) -> dict[str, Any]:
-    """Those options that the task's environment is made with."""
-    from mlcb_gym.envs import env_class
-
-    return {name: value for name, value in options.items() if name in env_class(task).parameters}
-
-
-def assigned(assignments: list[str]) -> dict[str, Any]:
-    """``["lr=1e-4", "network.hidden=[64]"]`` as nested mappings; values are JSON, or else text."""
-    changes: dict[str, Any] = {}
-    for assignment in assignments:
-        path, separator, text = assignment.partition("=")
-        if not separator:
-            raise typer.BadParameter(f"{assignment!r}: expected NAME=VALUE")
-        *outer, name = path.split(".")
-        inner = changes
-        for key in outer:
-            inner = inner.setdefault(key, {})
-        try:
-            inner[name] = json.loads(text)
-        except json.JSONDecodeError:
-            inner[name] = text
-    return changes
-
-
 def _add_groups() -> None:
-    from mlcb_gym.corpus import cli as corpus
-    from mlcb_gym.corpus import odg, vocabulary
-    from mlcb_gym.training import logs_cli as logs
+    from mlcb_gym.cli import actions, corpus, log, vocabulary
 
     app.add_typer(corpus.app, name="corpus")
     app.add_typer(vocabulary.app, name="vocab")
-    app.add_typer(odg.app, name="actions")
-    app.add_typer(logs.app, name="log")
+    app.add_typer(actions.app, name="actions")
+    app.add_typer(log.app, name="log")
 
 
 def main() -> None:

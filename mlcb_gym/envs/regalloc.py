@@ -34,7 +34,7 @@ HEAVIEST = 1e30
 """The weight of what must not be spilled, which LLVM has as infinity."""
 
 
-class AllocationEnv(FunctionEpisodes):
+class RegAllocEnv(FunctionEpisodes):
     """An episode of LLVM's greedy register allocator.
 
     Args:
