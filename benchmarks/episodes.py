@@ -16,7 +16,7 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import NoDecisions
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.play import Delegate

@@ -15,9 +15,9 @@ from gymnasium.utils.env_checker import check_env
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.regalloc import LLC, RegAllocEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order

@@ -23,8 +23,8 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
 from mlcb_gym.evaluation.inlining import evaluate_inliner, searched
 from mlcb_gym.evaluation.linked_size import evaluate_linked

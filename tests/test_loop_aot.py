@@ -16,8 +16,8 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.kernels import kernels, source
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy

@@ -26,13 +26,13 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError, TrainingError
-from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import check_parity, compare, greedy_observations
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.random_policy import random_observations
+from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
 from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session import Limits, WorkerSession

@@ -9,7 +9,7 @@ import pytest
 from mlcb_gym.corpus.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process

@@ -16,11 +16,10 @@ import pytest
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import episode, play, play_in_order, replay
 from mlcb_gym.rollout.random_policy import random
-from mlcb_gym.rollout.trace import FAILED_RATIO, Trace
+from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all

@@ -17,17 +17,14 @@ from gymnasium.envs.registration import EnvSpec
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs.record import Action, Observation, TaskRecord
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession, open_session
 from mlcb_gym.spec import Agent, TaskSpec, bind, table
 
-Observation = dict[str, Any]
 Metrics = Mapping[str, float]
 Info = dict[str, Any]
 Step = tuple[Observation, float, bool, bool, Info]
-Action = np.int64 | int | np.ndarray
-"""An index, or, of an agent that gives a value, an array [1] with it."""
-
 FAILURE_RETURN = -1.0
 MAX_REDRAWS = 20
 
@@ -71,6 +68,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
     task: ClassVar[str]
+    record: ClassVar[TaskRecord] = TaskRecord()
+    """What the tools know of the task beside its environment."""
     parameters: ClassVar[tuple[str, ...]]
     """The arguments that the task is bound with: an environment made with those of a policy is the one that it was trained in."""
 

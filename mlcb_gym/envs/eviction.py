@@ -3,9 +3,23 @@
 
 from functools import partial
 
-from mlcb_gym.envs.regalloc import RegAllocEnv
+import numpy as np
+
+from mlcb_gym.envs.record import Observation
+from mlcb_gym.envs.regalloc import RegAllocEnv, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import EVICTION
+from mlcb_gym.spec import MASK
+
+
+def last_allowed(observation: Observation) -> int:
+    """Return the column that evicts nothing, where that is allowed."""
+    return int(np.flatnonzero(observation[MASK])[-1])
+
+
+def first_allowed(observation: Observation) -> int:
+    """Return the first register of the allocation order that may be evicted, always."""
+    return int(np.flatnonzero(observation[MASK])[0])
 
 
 class EvictionEnv(RegAllocEnv):
@@ -80,6 +94,7 @@ class EvictionEnv(RegAllocEnv):
     """
 
     task = "eviction"
+    record = record("columns", never=last_allowed, first=first_allowed)
     heuristic = "eviction_default"
     advisor = EVICTION
 

@@ -9,7 +9,8 @@ import gymnasium
 
 from mlcb_gym import _native
 from mlcb_gym.envs.advisor import AdvisorEnv
-from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Info, Metrics, Observation, Step
+from mlcb_gym.envs.compiler_env import CompilerEnv, Info, Metrics, Step
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import TaskError
 

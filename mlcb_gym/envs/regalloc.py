@@ -2,13 +2,15 @@
 """What the environments of the register allocator share: what they measure, and which compilers they have."""
 
 import re
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from mlcb_gym import _native
 from mlcb_gym.envs.functions import COST, FunctionEpisodes
+from mlcb_gym.envs.record import Action, FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import TaskError
 from mlcb_gym.session import StockSession
 from mlcb_gym.session.objects import object_metrics
@@ -32,6 +34,21 @@ LLC = ("-O2", "-filetype=obj", "-relocation-model=pic")
 
 HEAVIEST = 1e30
 """The weight of what must not be spilled, which LLVM has as infinity."""
+
+
+def record(network: Literal["columns", "value"], **reference_policies: Callable[[Observation], Action]) -> TaskRecord:
+    """Return the record of a task of the register allocator. Costs are compared with those of LLVM's own advisor; with the guard each function
+    has the lower of both."""
+    return TaskRecord(
+        recipe="es",
+        network=network,
+        features={"progress": FeatureKind.FRACTION, "weight": FeatureKind.WEIGHT},
+        evaluation={"reward": "cost_guarded"},
+        columns={"cost": (COST, default_of(COST)), "text": ("text", default_of("text"))},
+        guarded=("cost_guarded", default_of(COST)),
+        baseline="greedy",
+        reference_policies={name.replace("_", " "): ReferencePolicy(choose=choose) for name, choose in reference_policies.items()},
+    )
 
 
 class RegAllocEnv(FunctionEpisodes):

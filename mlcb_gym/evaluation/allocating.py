@@ -10,8 +10,8 @@ import numpy as np
 
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.functions import COST
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Bench, Evaluation
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy

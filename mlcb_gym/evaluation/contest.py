@@ -15,7 +15,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import CompilerError
 from mlcb_gym.evaluation.executables import Executables
 from mlcb_gym.evaluation.report import POLICY
-from mlcb_gym.evaluation.statistics import geomean
+from mlcb_gym.rollout.trace import geomean
 
 BASELINE, AGAIN, LLVM = "-O3", "-O3 again", "-O3 -enable-loop-distribute"
 ALWAYS, NEVER, OPTIMUM = "always", "never", "optimum"

@@ -10,8 +10,8 @@ import numpy as np
 from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.evaluation.report import COUNTS, POLICY, SEARCH, Bench, Evaluation

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcb_gym.rollout.trace import geomean
+
 RESAMPLES = 10_000
 
 
@@ -34,11 +36,6 @@ class Estimate:
     by_project: Interval
     programs: int
     projects: int
-
-
-def geomean(ratios: Sequence[float]) -> float:
-    """The geometric mean of positive ratios."""
-    return float(np.exp(np.mean(np.log(ratios))))
 
 
 def estimate(ratios: Sequence[float], projects: Sequence[str], *, seed: int = 0) -> Estimate:

@@ -13,7 +13,8 @@ import numpy as np
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.rollout.network_policy import advice, answer, greedy

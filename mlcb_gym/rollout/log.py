@@ -16,7 +16,8 @@ from rich.table import Table
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import CompilerError, MlcbError, TaskError
 from mlcb_gym.spec import Tensor
 

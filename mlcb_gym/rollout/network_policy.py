@@ -10,7 +10,8 @@ from torch import nn
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.agents.team import Team
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.onnx.template import OnnxTemplate
 from mlcb_gym.rollout.advice import advice_of
 from mlcb_gym.rollout.play import Choose, Decide, Delegate

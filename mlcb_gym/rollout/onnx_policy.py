@@ -11,7 +11,7 @@ import onnxruntime
 
 from mlcb_gym import _native
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import Observation
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
 from mlcb_gym.rollout.advice import advice_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from selectors import EVENT_READ, PollSelector
 from typing import Any, Generic, Protocol, TypeVar
 
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.rollout.trace import Trace
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.rollout.play import Choose, SplitEnv, observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 

@@ -2,10 +2,12 @@
 """Episodes in short."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mlcb_gym.envs.compiler_env import Action
+import numpy as np
+
+from mlcb_gym.envs.record import Action
 
 FAILED_RATIO = 2.0
 """The ratio that a failed episode counts with if not even its first state was measured, as without ``dense``.
@@ -51,3 +53,8 @@ class Trace:
         if self.error is None and self.measured.get(own) and self.measured.get(heuristic):
             return self.measured[own] / self.measured[heuristic]
         return self.scored
+
+
+def geomean(ratios: Sequence[float]) -> float:
+    """Return the geometric mean of positive ratios."""
+    return float(np.exp(np.mean(np.log(ratios))))

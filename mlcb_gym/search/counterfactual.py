@@ -12,18 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation, equal_priority
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
 from mlcb_gym.search.decisions import Actions, Decision
 
 SearchPriority = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""
-
-
-def equal_priority(observation: Observation) -> float:
-    """Every decision priorities as much as any other."""
-    return 1.0
 
 
 @dataclass(frozen=True)

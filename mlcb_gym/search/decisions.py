@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import Observation
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
 
 Actions = tuple[int, ...]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.search.decisions import Actions, Decision, back_up
 from mlcb_gym.spec import acting_agent

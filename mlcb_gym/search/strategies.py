@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which search suits a task: what ``mlcb search`` runs on every program."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,12 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.evaluation.inlining import search_priority
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
-from mlcb_gym.search.counterfactual import SearchPriority, counterfactuals, equal_priority, improve
+from mlcb_gym.search.counterfactual import counterfactuals, improve
 from mlcb_gym.search.decisions import Decision
-from mlcb_gym.search.exhaustive import EquivalenceKey, exhaustive_search
-from mlcb_gym.training.splitting import partition
-
-INTERESTS: Mapping[str, SearchPriority] = {"inliner": search_priority}
-"""By task: which decisions are worth looking into; elsewhere all are alike."""
-
-ALIKE: Mapping[str, EquivalenceKey] = {"loop_distribution": partition}
-"""By task: which sequences make the same program, and are tried once."""
+from mlcb_gym.search.exhaustive import exhaustive_search
 
 
 def search_in(
@@ -41,7 +33,7 @@ def search_in(
         TaskError: a value is asked for, of which not every one can be tried.
     """
     if len(env.task_spec.agents) > 1:
-        return partial(exhaustive_search, env, sequences=sequences, equivalence_key=ALIKE.get(env.task))
+        return partial(exhaustive_search, env, sequences=sequences, equivalence_key=env.record.equivalence_key)
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
@@ -49,7 +41,7 @@ def search_in(
     followed = _followed(env, policy)
     if improve_all:
         return partial(improve, env, **followed)
-    return partial(counterfactuals, env, **followed, decisions=decisions, search_priority=INTERESTS.get(env.task, equal_priority))
+    return partial(counterfactuals, env, **followed, decisions=decisions, search_priority=env.record.search_priority)
 
 
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:

@@ -23,11 +23,10 @@ from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
-from mlcb_gym.evaluation.statistics import geomean
 from mlcb_gym.rollout.network_policy import batch, by_agent
 from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.random_policy import random_observations
-from mlcb_gym.rollout.trace import Trace
+from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.spec import AGENT, acting_agent
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib

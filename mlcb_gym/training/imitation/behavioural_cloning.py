@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.envs.compiler_env import Observation
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.play import observed, play_in_order
