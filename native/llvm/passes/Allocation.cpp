@@ -4,9 +4,9 @@
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
-#include "llvm/passes/Activity.h"
 #include "llvm/passes/Metrics.h"
 #include "llvm/passes/OptSize.h"
+#include "llvm/process/CurrentActivity.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -91,7 +91,7 @@ void Allocation::optimize(Module &M) {
   if (!Parameters.KeepsOptSize)
     optimizeForSpeed(M);
   if (!Parameters.Pipeline.empty()) {
-    Activity Now(Parameters.Pipeline);
+    CurrentActivity Now(Parameters.Pipeline);
     Before.run(Parameters.Pipeline, M);
   }
 }
@@ -103,7 +103,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
   if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
       !Policy.wants(Metric::throughput_default))
     return {};
-  Activity Now("the measurement of the baselines");
+  CurrentActivity Now("the measurement of the baselines");
   const AllocationScope Nobody([](StringRef, Module &) { return std::shared_ptr<AllocationQuestions>(); });
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
@@ -130,7 +130,7 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
 }
 
 AllocationOutcome Allocation::generate(const Module &M) {
-  Activity Now("code generation");
+  CurrentActivity Now("code generation");
   AllocationOutcome Made;
   Allocated.clear();
   Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},

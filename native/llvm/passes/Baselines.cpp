@@ -2,7 +2,7 @@
 #include "llvm/passes/Baselines.h"
 
 #include "llvm/measure/LoopCost.h"
-#include "llvm/passes/Activity.h"
+#include "llvm/process/CurrentActivity.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
@@ -39,7 +39,7 @@ Expected<T> BaselineMeter::cached(StringRef What, StringRef Pipeline, const Modu
   if (Cache)
     if (auto Found = Cache->find<T>(Known))
       return *Found;
-  Activity Now("the measurement of the baselines");
+  CurrentActivity Now("the measurement of the baselines");
   Expected<T> Result = Make(*clone(Pipeline, M));
   if (Cache && Result)
     Cache->insert(Known, *Result);

@@ -3,7 +3,7 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/passes/Guard.h"
-#include "llvm/passes/Probe.h"
+#include "llvm/process/ForkedProbe.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Module.h"

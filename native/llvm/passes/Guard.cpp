@@ -5,7 +5,7 @@
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/UseOrder.h"
 #include "llvm/passes/PassRunner.h"
-#include "llvm/passes/Probe.h"
+#include "llvm/process/ForkedProbe.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -34,7 +34,7 @@ Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRe
     return Unexpected(Measured.error());
   auto Questions = std::make_shared<InlineQuestions>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
   {
-    Activity Now(Parameters.Pipeline);
+    CurrentActivity Now(Parameters.Pipeline);
     InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Questions; });
     const Stage S{{}, Parameters.Pipeline};
     ModulePassManager Once = Parsed ? std::move(*Parsed) : std::move(*Asking.parse(S));

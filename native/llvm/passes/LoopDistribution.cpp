@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/LoopDistribution.h"
 
-#include "spec/Tasks.h"
 #include "llvm/measure/LoopCost.h"
-#include "llvm/passes/Activity.h"
 #include "llvm/passes/Baselines.h"
 #include "llvm/passes/LoopDistributionPass.h"
 #include "llvm/passes/Metrics.h"
@@ -11,6 +9,8 @@
 #include "llvm/passes/Parameters.h"
 #include "llvm/passes/Race.h"
 #include "llvm/passes/SplitHost.h"
+#include "llvm/process/CurrentActivity.h"
+#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -70,7 +70,7 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
       Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); },
       [&] { beginTurn(Policy, Work); });
   {
-    Activity Now(Parameters.Pipeline);
+    CurrentActivity Now(Parameters.Pipeline);
     Questions = &Asked;
     Asking.run(Parameters.Pipeline, M);
     Questions = nullptr;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/Activity.h"
 #include "llvm/passes/WorkClock.h"
+#include "llvm/process/CurrentActivity.h"
 #include "runner/ModelRunner.h"
 
 #include "llvm/IR/Module.h"
@@ -13,7 +13,7 @@ namespace mlcb {
 
 /// Writes what the learner wants of a module as it is now. Metric is the enum of a task that has these four.
 template <class Metric> Expected<void> fillMetrics(ModelRunner &Policy, const llvm::Module &M, measure::Measurer &Target) {
-  Activity Now("a measurement");
+  CurrentActivity Now("a measurement");
   if (Policy.wants(Metric::size) || Policy.wants(Metric::text)) {
     measure::Size Size = Target.size(M);
     Policy.metric<int64_t>(Metric::size) = Size.Allocated;

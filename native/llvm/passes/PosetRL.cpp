@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/passes/ActionSpace.h"
-#include "llvm/passes/Activity.h"
 #include "llvm/passes/Metrics.h"
 #include "llvm/passes/PosetRLObservation.h"
 #include "llvm/passes/PosetRLParameters.h"
 #include "llvm/passes/ReplacePipeline.h"
 #include "llvm/passes/TaskPass.h"
+#include "llvm/process/CurrentActivity.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -114,7 +114,7 @@ Expected<void> Episode::start() {
     if (auto Measured = Observation.baselines(M, {Task.Runner, Task.Target, Request.Cache, Request.Program}); !Measured)
       return Measured;
   }
-  Activity Now("the start");
+  CurrentActivity Now("the start");
   // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
   Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
   Observation.module(M);
@@ -124,7 +124,7 @@ Expected<void> Episode::start() {
 
 Expected<void> Episode::apply(size_t Index) {
   const Action &Chosen = (*Task.Actions)[Index];
-  Activity Now(Chosen.Text);
+  CurrentActivity Now(Chosen.Text);
   uint64_t Before = Observation.fingerprint();
   Expected<bool> MayHaveChanged = Task.Actions->apply(Index, M);
   if (!MayHaveChanged)

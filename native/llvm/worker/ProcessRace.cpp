@@ -3,7 +3,7 @@
 
 #include "channel/FileDescriptor.h"
 #include "llvm/measure/Targets.h"
-#include "llvm/passes/Activity.h"
+#include "llvm/process/CurrentActivity.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
@@ -41,7 +41,7 @@ Expected<FileDescriptor> holdLane() {
 } // namespace
 
 Expected<void> ProcessRace::enter(std::unique_ptr<Module> Program) {
-  Activity Now("building a program to be timed");
+  CurrentActivity Now("building a program to be timed");
   if (!Machine) {
     const TargetMachine &Usual = Target.targetMachine();
     auto Made = measure::createTargetMachine(Usual.getTargetTriple(), Usual.getTargetCPU());
@@ -60,7 +60,7 @@ Expected<void> ProcessRace::enter(std::unique_ptr<Module> Program) {
 }
 
 Expected<std::vector<double>> ProcessRace::run() {
-  Activity Now("timing the program");
+  CurrentActivity Now("timing the program");
   const Expected<FileDescriptor> Lane = holdLane();
   if (!Lane)
     return Unexpected(Lane.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/EndWithParent.h"
+#include "llvm/process/ParentDeathSignal.h"
 
 #include <csignal>
 #include <sys/prctl.h>

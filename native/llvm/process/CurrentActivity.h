@@ -7,12 +7,12 @@
 namespace mlcb {
 
 /// Names what is being done until its end ("action 'sroa,early-cse'"). The innermost one counts.
-class Activity {
+class CurrentActivity {
 public:
-  explicit Activity(llvm::StringRef What);
-  ~Activity();
-  Activity(const Activity &) = delete;
-  Activity &operator=(const Activity &) = delete;
+  explicit CurrentActivity(llvm::StringRef What);
+  ~CurrentActivity();
+  CurrentActivity(const CurrentActivity &) = delete;
+  CurrentActivity &operator=(const CurrentActivity &) = delete;
 
   /// The current one; empty where there is none. Safe in a signal handler of the thread that works.
   static llvm::StringRef current();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Probe.h"
+#include "llvm/process/ForkedProbe.h"
 
 #include "channel/FileDescriptor.h"
-#include "llvm/passes/EndWithParent.h"
+#include "llvm/process/ParentDeathSignal.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/worker/LastWords.h"
+#include "llvm/process/CrashReporter.h"
 
-#include "llvm/passes/Activity.h"
+#include "llvm/process/CurrentActivity.h"
 #include "protocol/Frame.h"
 #include "runner/RemoteRunner.h"
 
@@ -61,7 +61,7 @@ StringRef describe(int Signal) {
   }
 }
 
-void onSignal(int Signal) { dieSaying(describe(Signal)); }
+void onSignal(int Signal) { reportAndExit(describe(Signal)); }
 
 void handleSignals() {
   static char Stack[64 << 10]; // a crash by endless recursion leaves no other
@@ -75,8 +75,8 @@ void handleSignals() {
     sigaction(Signal, &Action, nullptr);
 }
 
-void onFatalError(void *, const char *Reason, bool) { dieSaying(Reason); }
-void onBadAlloc(void *, const char *, bool) { dieSaying("the compiler ran out of memory"); }
+void onFatalError(void *, const char *Reason, bool) { reportAndExit(Reason); }
+void onBadAlloc(void *, const char *, bool) { reportAndExit("the compiler ran out of memory"); }
 
 /// Without it LLVM prints an error and calls exit().
 struct ErrorsAreFatal final : DiagnosticHandler {
@@ -86,7 +86,7 @@ struct ErrorsAreFatal final : DiagnosticHandler {
       raw_string_ostream Stream(Text);
       DiagnosticPrinterRawOStream Printer(Stream);
       Info.print(Printer);
-      dieSaying(Text);
+      reportAndExit(Text);
     }
     return true;
   }
@@ -94,10 +94,10 @@ struct ErrorsAreFatal final : DiagnosticHandler {
 
 } // namespace
 
-void dieSaying(StringRef What) {
+void reportAndExit(StringRef What) {
   ErrorFrame Frame;
   Frame.append(What);
-  if (StringRef Doing = Activity::current(); !Doing.empty()) {
+  if (StringRef Doing = CurrentActivity::current(); !Doing.empty()) {
     Frame.append(", during ");
     Frame.append(Doing);
   }
@@ -105,10 +105,10 @@ void dieSaying(StringRef What) {
   _exit(1);
 }
 
-void reportDeathTo(const RemoteRunner &Runner, LLVMContext &Context) {
+void reportCrashesTo(const RemoteRunner &Runner, LLVMContext &Context) {
   Listener = &Runner;
   handleSignals();
-  std::set_new_handler([] { dieSaying("the compiler ran out of memory"); });
+  std::set_new_handler([] { reportAndExit("the compiler ran out of memory"); });
   install_bad_alloc_error_handler(onBadAlloc);
   install_fatal_error_handler(onFatalError);
   Context.setDiagnosticHandler(std::make_unique<ErrorsAreFatal>());

@@ -14,9 +14,9 @@ class RemoteRunner;
 
 /// From here on a crash, a fatal error of LLVM, exhausted memory, or a signal of a limit is an Error frame on the runner's channel that
 /// names what happened and in which activity, and the end of this process. The runner must live as long as the process.
-void reportDeathTo(const RemoteRunner &Runner, llvm::LLVMContext &Context);
+void reportCrashesTo(const RemoteRunner &Runner, llvm::LLVMContext &Context);
 
 /// Sends such a frame and ends the process. Safe in a signal handler.
-[[noreturn]] void dieSaying(llvm::StringRef What);
+[[noreturn]] void reportAndExit(llvm::StringRef What);
 
 } // namespace mlcb
