@@ -2,7 +2,7 @@
 // The actions of a policy, ready to be applied.
 #pragma once
 
-#include "llvm/passes/PassRunner.h"
+#include "llvm/pipeline/PassRunner.h"
 
 #include <optional>
 #include <vector>

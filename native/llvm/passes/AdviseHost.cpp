@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/AdviseHost.h"
 
-#include "llvm/passes/DefaultPipeline.h"
 #include "llvm/passes/Deployment.h"
 #include "llvm/passes/Guard.h"
 #include "llvm/passes/InlineAdvisor.h"
 #include "llvm/passes/Inliner.h"
+#include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"

@@ -5,7 +5,7 @@
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
 #include "llvm/passes/Metrics.h"
-#include "llvm/passes/OptSize.h"
+#include "llvm/pipeline/OptSize.h"
 #include "llvm/process/CurrentActivity.h"
 #include "spec/Tasks.h"
 

@@ -8,9 +8,9 @@
 #include "llvm/measure/Throughput.h"
 #include "llvm/passes/AllocationParameters.h"
 #include "llvm/passes/AllocationQuestions.h"
-#include "llvm/passes/PassRunner.h"
 #include "llvm/passes/TaskPass.h"
 #include "llvm/passes/WorkClock.h"
+#include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -4,7 +4,7 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/SharedCache.h"
-#include "llvm/passes/PassRunner.h"
+#include "llvm/pipeline/PassRunner.h"
 #include "runner/ModelRunner.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"

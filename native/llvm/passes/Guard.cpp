@@ -4,7 +4,7 @@
 #include "llvm/measure/CodeGenerator.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/UseOrder.h"
-#include "llvm/passes/PassRunner.h"
+#include "llvm/pipeline/PassRunner.h"
 #include "llvm/process/ForkedProbe.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "llvm/passes/InlinerParameters.h"
-#include "llvm/passes/PassRunner.h"
 #include "llvm/passes/TaskPass.h"
+#include "llvm/pipeline/PassRunner.h"
 
 namespace mlcb {
 

@@ -5,10 +5,10 @@
 #include "llvm/passes/Baselines.h"
 #include "llvm/passes/LoopDistributionPass.h"
 #include "llvm/passes/Metrics.h"
-#include "llvm/passes/OptSize.h"
 #include "llvm/passes/Parameters.h"
 #include "llvm/passes/Race.h"
 #include "llvm/passes/SplitHost.h"
+#include "llvm/pipeline/OptSize.h"
 #include "llvm/process/CurrentActivity.h"
 #include "spec/Tasks.h"
 

@@ -4,8 +4,8 @@
 
 #include "llvm/passes/LoopDistributionParameters.h"
 #include "llvm/passes/LoopQuestions.h"
-#include "llvm/passes/PassRunner.h"
 #include "llvm/passes/TaskPass.h"
+#include "llvm/pipeline/PassRunner.h"
 
 namespace mlcb {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/Parameters.h"
 
-#include "llvm/passes/Action.h"
+#include "llvm/pipeline/Action.h"
 
 using namespace llvm;
 

@@ -3,7 +3,7 @@
 
 #include "llvm/measure/Targets.h"
 #include "llvm/passes/Deployment.h"
-#include "llvm/passes/PassRunner.h"
+#include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"

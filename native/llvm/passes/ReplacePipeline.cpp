@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/ReplacePipeline.h"
 
-#include "llvm/passes/DefaultPipeline.h"
 #include "llvm/passes/Deployment.h"
+#include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"

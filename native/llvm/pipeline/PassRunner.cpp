@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/PassRunner.h"
+#include "llvm/pipeline/PassRunner.h"
 
-#include "llvm/passes/DefaultPipeline.h"
+#include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/IR/Module.h"
 

@@ -2,7 +2,7 @@
 // Pipelines of the new pass manager, parsed and run.
 #pragma once
 
-#include "llvm/passes/Action.h"
+#include "llvm/pipeline/Action.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/StandardInstrumentations.h"

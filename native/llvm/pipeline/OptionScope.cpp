@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/OptionScope.h"
+#include "llvm/pipeline/OptionScope.h"
 
 #include "llvm/process/ForkedProbe.h"
 

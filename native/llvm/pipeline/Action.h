@@ -2,7 +2,7 @@
 // The text of an action: pipelines, each with the global options it runs under.
 #pragma once
 
-#include "llvm/passes/OptionScope.h"
+#include "llvm/pipeline/OptionScope.h"
 
 #include "llvm/ADT/StringRef.h"
 

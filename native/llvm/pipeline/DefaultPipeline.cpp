@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/DefaultPipeline.h"
+#include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Passes/PassBuilder.h"
