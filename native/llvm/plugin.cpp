@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plugin of opt and clang: tasks as passes.
-#include "llvm/passes/LoopDistributionPass.h"
+#include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/passes/PolicyPass.h"
 
 #include "llvm-c/Core.h"

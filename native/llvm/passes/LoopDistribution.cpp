@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/LoopDistribution.h"
 
+#include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
 #include "llvm/passes/Baselines.h"
-#include "llvm/passes/LoopDistributionPass.h"
 #include "llvm/passes/Metrics.h"
 #include "llvm/passes/Parameters.h"
 #include "llvm/passes/Race.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/SplitHost.h"
 
+#include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/passes/Hosted.h"
 #include "llvm/passes/LoopDistributionParameters.h"
-#include "llvm/passes/LoopDistributionPass.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/LoopDistributionPass.h"
+#include "llvm/loops/LoopDistributionPass.h"
 
 #include "llvm/loops/Distribute.h"
 #include "llvm/loops/FixedAnswer.h"
