@@ -2,7 +2,7 @@
 // A policy for the inliner in the pipelines of clang and opt.
 #pragma once
 
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 
 namespace mlcb {
 

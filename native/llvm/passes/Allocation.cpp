@@ -4,9 +4,9 @@
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
-#include "llvm/passes/Metrics.h"
 #include "llvm/pipeline/OptSize.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +27,7 @@ static constexpr size_t BlocksBytes = 16u << 20;
 
 static Unexpected invalid(llvm::Error Why) { return fail(ErrorKind::InvalidArgument, toString(std::move(Why))); }
 
-Expected<std::unique_ptr<TaskPass>> Allocation::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+Expected<std::unique_ptr<BoundTask>> Allocation::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
   Expected<AllocationParameters> Parameters = AllocationParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());

@@ -8,9 +8,9 @@
 #include "llvm/measure/Throughput.h"
 #include "llvm/passes/AllocationParameters.h"
 #include "llvm/passes/AllocationQuestions.h"
-#include "llvm/passes/TaskPass.h"
-#include "llvm/passes/WorkClock.h"
 #include "llvm/pipeline/PassRunner.h"
+#include "llvm/task/BoundTask.h"
+#include "llvm/task/WorkClock.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -24,9 +24,9 @@ struct AllocationOutcome {
 };
 
 /// Either task bound to its parameters: a pipeline, and then code generation that asks.
-class Allocation final : public TaskPass {
+class Allocation final : public BoundTask {
 public:
-  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
   Allocation(std::string Task, AllocationParameters Parameters, llvm::TargetMachine &Machine, measure::SharedCache Blocks);
 

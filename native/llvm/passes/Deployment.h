@@ -2,7 +2,7 @@
 // The policies of a command line, at work on a module.
 #pragma once
 
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 
 namespace mlcb {
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/ActionMask.h"
 #include "llvm/passes/CallContext.h"
 #include "llvm/passes/InlinerParameters.h"
-#include "llvm/passes/Metrics.h"
+#include "llvm/task/ActionMask.h"
+#include "llvm/task/Metrics.h"
 
 namespace llvm {
 class CallBase;

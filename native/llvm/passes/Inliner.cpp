@@ -2,8 +2,8 @@
 #include "llvm/passes/Inliner.h"
 
 #include "llvm/passes/AdviseHost.h"
-#include "llvm/passes/Baselines.h"
 #include "llvm/passes/InlineAdvisor.h"
+#include "llvm/task/Baselines.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -17,7 +17,7 @@ using inliner::Metric;
 Inliner::Inliner(InlinerParameters Given, measure::Measurer &Target)
     : Parameters(std::move(Given)), Target(Target), Asking(Target.targetMachine()), Heuristic(Target.targetMachine()) {}
 
-Expected<std::unique_ptr<TaskPass>> Inliner::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+Expected<std::unique_ptr<BoundTask>> Inliner::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
   Expected<InlinerParameters> Parameters = InlinerParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());

@@ -3,15 +3,15 @@
 #pragma once
 
 #include "llvm/passes/InlinerParameters.h"
-#include "llvm/passes/TaskPass.h"
 #include "llvm/pipeline/PassRunner.h"
+#include "llvm/task/BoundTask.h"
 
 namespace mlcb {
 
 /// The task bound to its parameters: a pipeline whose inliner asks.
-class Inliner final : public TaskPass {
+class Inliner final : public BoundTask {
 public:
-  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
   Inliner(InlinerParameters Parameters, measure::Measurer &Target);
 

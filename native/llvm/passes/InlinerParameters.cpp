@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/InlinerParameters.h"
 
-#include "llvm/passes/Parameters.h"
+#include "llvm/task/Parameters.h"
 
 using namespace llvm;
 

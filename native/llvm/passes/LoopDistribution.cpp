@@ -3,13 +3,13 @@
 
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
-#include "llvm/passes/Baselines.h"
-#include "llvm/passes/Metrics.h"
-#include "llvm/passes/Parameters.h"
-#include "llvm/passes/Race.h"
 #include "llvm/passes/SplitHost.h"
 #include "llvm/pipeline/OptSize.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/Baselines.h"
+#include "llvm/task/InterleavedTiming.h"
+#include "llvm/task/Metrics.h"
+#include "llvm/task/Parameters.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -31,7 +31,7 @@ static void tellSeconds(ModelRunner &Policy, double Default, double Own) {
   Policy.metric<double>(Metric::seconds) = Own;
 }
 
-static Expected<void> tellTime(const Module &M, ModelRunner &Policy, Race *Timing) {
+static Expected<void> tellTime(const Module &M, ModelRunner &Policy, InterleavedTiming *Timing) {
   if (!Timing) {
     tellSeconds(Policy, NAN, NAN);
     return {};
@@ -47,7 +47,7 @@ LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Me
              [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Questions; }); }),
       Heuristic(Target.targetMachine()) {}
 
-Expected<std::unique_ptr<TaskPass>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
   Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());
@@ -103,7 +103,7 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
 }
 
 /// Runs first what no policy is to blame for.
-Expected<void> LoopDistribution::enterDefault(const Module &Loaded, Race &Timing) {
+Expected<void> LoopDistribution::enterDefault(const Module &Loaded, InterleavedTiming &Timing) {
   std::unique_ptr<Module> Default = CloneModule(Loaded);
   Heuristic.run(Parameters.Pipeline, *Default);
   return Timing.enter(std::move(Default));

@@ -4,15 +4,15 @@
 
 #include "llvm/passes/LoopDistributionParameters.h"
 #include "llvm/passes/LoopQuestions.h"
-#include "llvm/passes/TaskPass.h"
 #include "llvm/pipeline/PassRunner.h"
+#include "llvm/task/BoundTask.h"
 
 namespace mlcb {
 
 /// The task bound to its parameters: a pipeline that asks before its vectorizer.
-class LoopDistribution final : public TaskPass {
+class LoopDistribution final : public BoundTask {
 public:
-  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
   LoopDistribution(LoopDistributionParameters Parameters, measure::Measurer &Target);
 
@@ -20,7 +20,7 @@ public:
 
 private:
   Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
-  Expected<void> enterDefault(const llvm::Module &Loaded, Race &Timing);
+  Expected<void> enterDefault(const llvm::Module &Loaded, InterleavedTiming &Timing);
   Expected<void> measure(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
 
   LoopDistributionParameters Parameters;

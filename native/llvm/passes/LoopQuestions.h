@@ -2,8 +2,8 @@
 // What a policy is asked about the loops of one module, and what it answered.
 #pragma once
 
-#include "llvm/passes/ActionMask.h"
 #include "llvm/passes/LoopObservation.h"
+#include "llvm/task/ActionMask.h"
 
 #include <functional>
 

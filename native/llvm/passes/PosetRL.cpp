@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/passes/ActionSpace.h"
-#include "llvm/passes/Metrics.h"
 #include "llvm/passes/PosetRLObservation.h"
 #include "llvm/passes/PosetRLParameters.h"
 #include "llvm/passes/ReplacePipeline.h"
-#include "llvm/passes/TaskPass.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/BoundTask.h"
+#include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -19,9 +19,9 @@ namespace mlcb {
 namespace {
 
 /// Bound and parsed: what all episodes of a configuration share.
-class PosetRL final : public TaskPass {
+class PosetRL final : public BoundTask {
 public:
-  static Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
   Expected<void> prepareAll() override;
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
@@ -161,7 +161,7 @@ Expected<void> Episode::measure() {
   return Observation.metrics(M);
 }
 
-Expected<std::unique_ptr<TaskPass>> PosetRL::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+Expected<std::unique_ptr<BoundTask>> PosetRL::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
   Expected<PosetRLParameters> Parameters = PosetRLParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/PosetRLObservation.h"
 
-#include "llvm/passes/Metrics.h"
+#include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/Hashing.h"

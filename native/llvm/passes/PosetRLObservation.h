@@ -4,8 +4,8 @@
 
 #include "llvm/measure/Measure.h"
 #include "llvm/observe/ModuleObserver.h"
-#include "llvm/passes/ActionMask.h"
-#include "llvm/passes/Baselines.h"
+#include "llvm/task/ActionMask.h"
+#include "llvm/task/Baselines.h"
 #include "runner/ModelRunner.h"
 
 namespace mlcb {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "llvm/passes/LoopQuestions.h"
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 
 #include <functional>
 

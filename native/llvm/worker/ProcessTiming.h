@@ -3,15 +3,15 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/Race.h"
+#include "llvm/task/InterleavedTiming.h"
 #include "llvm/worker/LoadedProgram.h"
 
 namespace mlcb {
 
 /// A race in this process; a fork of it has the programs that entered before.
-class ProcessRace final : public Race {
+class ProcessTiming final : public InterleavedTiming {
 public:
-  explicit ProcessRace(measure::Measurer &Target) : Target(Target) {}
+  explicit ProcessTiming(measure::Measurer &Target) : Target(Target) {}
 
   Expected<void> enter(std::unique_ptr<llvm::Module> Program) override;
   Expected<std::vector<double>> run() override;

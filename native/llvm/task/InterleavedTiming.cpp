@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Race.h"
+#include "llvm/task/InterleavedTiming.h"
 
 namespace mlcb {
 
-Race::~Race() = default;
+InterleavedTiming::~InterleavedTiming() = default;
 
 } // namespace mlcb

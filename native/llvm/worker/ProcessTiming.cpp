@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/worker/ProcessRace.h"
+#include "llvm/worker/ProcessTiming.h"
 
 #include "channel/FileDescriptor.h"
 #include "llvm/measure/Targets.h"
@@ -40,7 +40,7 @@ Expected<FileDescriptor> holdLane() {
 
 } // namespace
 
-Expected<void> ProcessRace::enter(std::unique_ptr<Module> Program) {
+Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program) {
   CurrentActivity Now("building a program to be timed");
   if (!Machine) {
     const TargetMachine &Usual = Target.targetMachine();
@@ -59,7 +59,7 @@ Expected<void> ProcessRace::enter(std::unique_ptr<Module> Program) {
   return {};
 }
 
-Expected<std::vector<double>> ProcessRace::run() {
+Expected<std::vector<double>> ProcessTiming::run() {
   CurrentActivity Now("timing the program");
   const Expected<FileDescriptor> Lane = holdLane();
   if (!Lane)
@@ -76,7 +76,7 @@ Expected<std::vector<double>> ProcessRace::run() {
   return Least;
 }
 
-Expected<void> ProcessRace::round(std::vector<double> &Least, bool Backwards) const {
+Expected<void> ProcessTiming::round(std::vector<double> &Least, bool Backwards) const {
   for (size_t Nth = 0; Nth < Programs.size(); ++Nth) {
     const size_t Turn = Backwards ? Programs.size() - 1 - Nth : Nth;
     Expected<double> Seconds = Programs[Turn].run(RunSeconds);

@@ -14,9 +14,9 @@ class Module;
 namespace mlcb {
 
 /// Programs that are run in turns, so that whatever else the machine does meets all of them.
-class Race {
+class InterleavedTiming {
 public:
-  virtual ~Race();
+  virtual ~InterleavedTiming();
 
   /// Builds a program and runs it once. One that this machine cannot run, that has nothing to run, that crashes or does not end is an error.
   virtual Expected<void> enter(std::unique_ptr<llvm::Module> Program) = 0;

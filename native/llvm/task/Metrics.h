@@ -3,8 +3,8 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/WorkClock.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/WorkClock.h"
 #include "runner/ModelRunner.h"
 
 #include "llvm/IR/Module.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Baselines.h"
+#include "llvm/task/Baselines.h"
 
 #include "llvm/measure/LoopCost.h"
 #include "llvm/process/CurrentActivity.h"

@@ -22,7 +22,7 @@ class Measurer;
 class SharedCache;
 } // namespace measure
 
-class Race;
+class InterleavedTiming;
 
 /// What an episode is asked beside its task.
 struct EpisodeRequest {
@@ -30,13 +30,13 @@ struct EpisodeRequest {
   bool Verify = false;                   // run LLVM's verifier after every action
   std::string Program;                   // names the module's contents; empty: nobody knows
   measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one
-  Race *Timing = nullptr;                // tells how long programs run, where that can be told
+  InterleavedTiming *Timing = nullptr;                // tells how long programs run, where that can be told
 };
 
 /// A task bound to its parameters and a target; what does not depend on the program is prepared once.
-class TaskPass {
+class BoundTask {
 public:
-  virtual ~TaskPass();
+  virtual ~BoundTask();
 
   /// Does now what run() would do when it first needs it: what is wrong with the parameters is said at once, and forks share the work.
   virtual Expected<void> prepareAll() { return {}; }
@@ -45,8 +45,8 @@ public:
   virtual Expected<EndReason> run(llvm::Module &M, ModelRunner &Runner, const EpisodeRequest &Request) = 0;
 };
 
-/// The Measurer outlives the TaskPass.
-using PrepareTask = Expected<std::unique_ptr<TaskPass>> (*)(const BoundSpec &Spec, measure::Measurer &Target);
+/// The Measurer outlives the BoundTask.
+using PrepareTask = Expected<std::unique_ptr<BoundTask>> (*)(const BoundSpec &Spec, measure::Measurer &Target);
 
 class TaskRegistration;
 
@@ -66,7 +66,7 @@ public:
 
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
-  Expected<std::unique_ptr<TaskPass>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {
+  Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {
     return Prepare(Spec, Target);
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
-TaskPass::~TaskPass() = default;
+BoundTask::~BoundTask() = default;
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
