@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/AdviseAllocator.h"
 
+#include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/ModuleGuard.h"
 #include "llvm/passes/AllocationQuestions.h"
-#include "llvm/passes/Guard.h"
-#include "llvm/passes/Hosted.h"
 
 using namespace llvm;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/AdviseHost.h"
 
-#include "llvm/passes/Deployment.h"
-#include "llvm/passes/Guard.h"
+#include "llvm/deploy/ModuleGuard.h"
+#include "llvm/deploy/PolicySet.h"
 #include "llvm/passes/InlineAdvisor.h"
 #include "llvm/passes/Inliner.h"
 #include "llvm/pipeline/DefaultPipeline.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/ReplacePipeline.h"
 
-#include "llvm/passes/Deployment.h"
+#include "llvm/deploy/PolicySet.h"
 #include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/IR/Module.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/passes/SplitHost.h"
 
+#include "llvm/deploy/Hosted.h"
 #include "llvm/loops/LoopDistributionPass.h"
-#include "llvm/passes/Hosted.h"
 #include "llvm/passes/LoopDistributionParameters.h"
 
 #include "llvm/IR/Module.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Guard.h"
+#include "llvm/deploy/ModuleGuard.h"
 
 #include "llvm/measure/CodeGenerator.h"
 #include "llvm/measure/Measure.h"

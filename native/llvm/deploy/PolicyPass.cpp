@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/PolicyPass.h"
+#include "llvm/deploy/PolicyPass.h"
 
+#include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/Targets.h"
-#include "llvm/passes/Deployment.h"
 #include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/IR/Module.h"

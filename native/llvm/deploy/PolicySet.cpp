@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Deployment.h"
+#include "llvm/deploy/PolicySet.h"
 
+#include "llvm/deploy/ModuleGuard.h"
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/Guard.h"
 #include "llvm/process/ForkedProbe.h"
 
 #include "llvm/IR/DiagnosticHandler.h"

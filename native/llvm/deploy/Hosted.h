@@ -2,7 +2,7 @@
 // A policy inside a compiler that runs its own pipeline.
 #pragma once
 
-#include "llvm/passes/Deployment.h"
+#include "llvm/deploy/PolicySet.h"
 
 namespace mlcb {
 
