@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/ReplacePipeline.h"
+#include "llvm/tasks/posetrl/Deploy.h"
 
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/pipeline/DefaultPipeline.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/PosetRLParameters.h"
+#include "llvm/tasks/posetrl/Parameters.h"
 
 #include "llvm/task/Parameters.h"
 

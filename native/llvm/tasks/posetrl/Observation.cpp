@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/PosetRLObservation.h"
+#include "llvm/tasks/posetrl/Observation.h"
 
 #include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
-#include "llvm/passes/ActionSpace.h"
-#include "llvm/passes/PosetRLObservation.h"
-#include "llvm/passes/PosetRLParameters.h"
-#include "llvm/passes/ReplacePipeline.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/task/Metrics.h"
+#include "llvm/tasks/posetrl/ActionSpace.h"
+#include "llvm/tasks/posetrl/Deploy.h"
+#include "llvm/tasks/posetrl/Observation.h"
+#include "llvm/tasks/posetrl/Parameters.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"

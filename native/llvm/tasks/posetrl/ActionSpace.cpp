@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/ActionSpace.h"
+#include "llvm/tasks/posetrl/ActionSpace.h"
 
 using namespace llvm;
 
