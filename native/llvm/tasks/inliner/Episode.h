@@ -2,9 +2,9 @@
 // Inliner: a policy decides what LLVM's inliner inlines, in a pipeline of its own.
 #pragma once
 
-#include "llvm/passes/InlinerParameters.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/task/BoundTask.h"
+#include "llvm/tasks/inliner/Parameters.h"
 
 namespace mlcb {
 

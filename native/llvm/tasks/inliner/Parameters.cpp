@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/InlinerParameters.h"
+#include "llvm/tasks/inliner/Parameters.h"
 
 #include "llvm/task/Parameters.h"
 

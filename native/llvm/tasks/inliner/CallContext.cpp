@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/CallContext.h"
+#include "llvm/tasks/inliner/CallContext.h"
 
 #include "spec/Tasks.h"
 

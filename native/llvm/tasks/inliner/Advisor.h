@@ -2,7 +2,7 @@
 // LLVM's inliner asks a policy: its own MLInlineAdvisor with our runner behind it.
 #pragma once
 
-#include "llvm/passes/InlineQuestions.h"
+#include "llvm/tasks/inliner/Conversation.h"
 
 #include "llvm/Analysis/InlineAdvisor.h"
 
@@ -12,7 +12,7 @@
 namespace mlcb {
 
 /// Whoever is asked about a module, for as long as its inliner works; null where LLVM's heuristic is to decide.
-using OpenQuestions = std::function<std::shared_ptr<InlineQuestions>(llvm::Module &M)>;
+using OpenQuestions = std::function<std::shared_ptr<InlineConversation>(llvm::Module &M)>;
 
 /// Makes the inliner of the host's pipelines, which are run with this manager, ask. Of several hosts on a thread the last is at work.
 void adviseHost(llvm::ModuleAnalysisManager &Modules, OpenQuestions Open);

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/CallContext.h"
-#include "llvm/passes/InlinerParameters.h"
 #include "llvm/task/ActionMask.h"
 #include "llvm/task/Metrics.h"
+#include "llvm/tasks/inliner/CallContext.h"
+#include "llvm/tasks/inliner/Parameters.h"
 
 namespace llvm {
 class CallBase;
@@ -16,10 +16,10 @@ class Module;
 namespace mlcb {
 
 /// The conversation of one episode. Once it has failed, LLVM's heuristic answers what is still asked.
-class InlineQuestions {
+class InlineConversation {
 public:
   /// Without a Target no metric is told.
-  InlineQuestions(const InlinerParameters &Parameters, ModelRunner &Policy, measure::Measurer *Target, llvm::ArrayRef<int64_t> Barred = {},
+  InlineConversation(const InlinerParameters &Parameters, ModelRunner &Policy, measure::Measurer *Target, llvm::ArrayRef<int64_t> Barred = {},
                   bool Verify = false);
 
   /// Where LLVM writes the feature of an index.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/InlineAdvisor.h"
+#include "llvm/tasks/inliner/Advisor.h"
 
 #include "spec/Tasks.h"
 
@@ -27,7 +27,7 @@ static_assert(static_cast<size_t>(inliner::advisor::inlining_default) == static_
 /// LLVM's view of the policy. The question itself is put by the advisor, which knows the call.
 class FeatureBuffers final : public MLModelRunner {
 public:
-  FeatureBuffers(LLVMContext &Context, const std::vector<llvm::TensorSpec> &Specs, InlineQuestions &Questions)
+  FeatureBuffers(LLVMContext &Context, const std::vector<llvm::TensorSpec> &Specs, InlineConversation &Questions)
       : MLModelRunner(Context, Kind::NoOp, Specs.size()) {
     // What comes after the features is LLVM's own embeddings, where its vocabulary is cached: LLVM keeps those itself.
     for (auto [Index, Spec] : enumerate(Specs))
@@ -60,7 +60,7 @@ private:
 class PolicyInlineAdvisor final : public MLInlineAdvisor {
 public:
   PolicyInlineAdvisor(Module &M, ModuleAnalysisManager &Modules, FunctionAnalysisManager &Functions, const InlineParams &Params,
-                      InlineContext Context, std::shared_ptr<InlineQuestions> Questions)
+                      InlineContext Context, std::shared_ptr<InlineConversation> Questions)
       : MLInlineAdvisor(
             M, Modules,
             [&](const std::vector<llvm::TensorSpec> &Specs) {
@@ -89,7 +89,7 @@ private:
 
   DefaultInlineAdvisor Heuristic;
   GrowthLimit Limit;
-  std::shared_ptr<InlineQuestions> Questions;
+  std::shared_ptr<InlineConversation> Questions;
 };
 
 /// What the factory, a plain function, cannot be told otherwise.
@@ -100,7 +100,7 @@ struct Host {
 thread_local Host Current;
 
 InlineAdvisor *makeAdvisor(Module &M, FunctionAnalysisManager &Functions, InlineParams Params, InlineContext Context) {
-  if (std::shared_ptr<InlineQuestions> Questions = Current.Open(M))
+  if (std::shared_ptr<InlineConversation> Questions = Current.Open(M))
     return new PolicyInlineAdvisor(M, *Current.Modules, Functions, Params, Context, std::move(Questions));
   return new DefaultInlineAdvisor(M, Functions, Params, Context);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/AdviseHost.h"
+#include "llvm/tasks/inliner/Deploy.h"
 
 #include "llvm/deploy/ModuleGuard.h"
 #include "llvm/deploy/PolicySet.h"
-#include "llvm/passes/InlineAdvisor.h"
-#include "llvm/passes/Inliner.h"
 #include "llvm/pipeline/DefaultPipeline.h"
+#include "llvm/tasks/inliner/Advisor.h"
+#include "llvm/tasks/inliner/Episode.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -27,13 +27,13 @@ public:
       refuse(M, *Questions.failure());
   }
 
-  InlineQuestions &questions() { return Questions; }
+  InlineConversation &questions() { return Questions; }
 
 private:
   Module &M;
   InlinerParameters Parameters;
   std::unique_ptr<ModelRunner> Policy;
-  InlineQuestions Questions;
+  InlineConversation Questions;
 };
 
 /// The policy of the command line for a module; null where there is none, or it is `default:`.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Inliner.h"
+#include "llvm/tasks/inliner/Episode.h"
 
-#include "llvm/passes/AdviseHost.h"
-#include "llvm/passes/InlineAdvisor.h"
 #include "llvm/task/Baselines.h"
+#include "llvm/tasks/inliner/Advisor.h"
+#include "llvm/tasks/inliner/Deploy.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -32,7 +32,7 @@ Expected<std::unique_ptr<BoundTask>> Inliner::prepare(const BoundSpec &Spec, mea
 Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
-  auto Questions = std::make_shared<InlineQuestions>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
+  auto Questions = std::make_shared<InlineConversation>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
   {
     CurrentActivity Now(Parameters.Pipeline);
     InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Questions; });

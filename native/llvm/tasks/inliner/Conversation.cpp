@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/InlineQuestions.h"
+#include "llvm/tasks/inliner/Conversation.h"
 
 #include "llvm/observe/Embedding.h"
 #include "spec/Tasks.h"
@@ -23,14 +23,14 @@ static void embed(const Function &F, const EmbeddingChoice &How, std::span<float
   Counts.embed(How.Seeds, Out);
 }
 
-InlineQuestions::InlineQuestions(const InlinerParameters &Parameters, ModelRunner &Policy, measure::Measurer *Target,
+InlineConversation::InlineConversation(const InlinerParameters &Parameters, ModelRunner &Policy, measure::Measurer *Target,
                                  ArrayRef<int64_t> Barred, bool Verify)
     : Parameters(Parameters), Policy(Policy), Target(Target),
       Mask(Policy.tensor<int8_t>(Feature::action_mask).size(), Barred), Verify(Verify) {
   Mask.write(Policy.tensor<int8_t>(Feature::action_mask));
 }
 
-bool InlineQuestions::ask(CallBase &Call, bool Default) {
+bool InlineConversation::ask(CallBase &Call, bool Default) {
   if (Failure || !Mask.allowsAny())
     return Default;
   Policy.tensor<int64_t>(Feature::inlining_default)[0] = Default;
@@ -48,7 +48,7 @@ bool InlineQuestions::ask(CallBase &Call, bool Default) {
   return Answer.value_or(Default);
 }
 
-Expected<bool> InlineQuestions::evaluate(CallBase &Call) {
+Expected<bool> InlineConversation::evaluate(CallBase &Call) {
   ++Asked;
   const Module &M = *Call.getModule();
   if (auto Sound = check(M); !Sound)
@@ -62,7 +62,7 @@ Expected<bool> InlineQuestions::evaluate(CallBase &Call) {
   return Answer;
 }
 
-Expected<EndReason> InlineQuestions::finish(const Module &M) {
+Expected<EndReason> InlineConversation::finish(const Module &M) {
   if (Failure)
     return Unexpected(*Failure);
   if (auto Sound = check(M); !Sound)
@@ -74,13 +74,13 @@ Expected<EndReason> InlineQuestions::finish(const Module &M) {
   return Policy.end(Why).map([Why] { return Why; });
 }
 
-Expected<void> InlineQuestions::check(const Module &M) const {
+Expected<void> InlineConversation::check(const Module &M) const {
   if (Verify && verifyModule(M))
     return fail(ErrorKind::SystemError, "the inliner leaves a module that LLVM's verifier refuses");
   return {};
 }
 
-Expected<void> InlineQuestions::measure(const Module &M) {
+Expected<void> InlineConversation::measure(const Module &M) {
   const Uncounted Measuring(Work);
   return Target ? fillMetrics<Metric>(Policy, M, *Target) : Expected<void>();
 }
