@@ -43,13 +43,13 @@ void endSilentlyOnErrors(LLVMContext &Context) {
   Context.setLLVMRemarkStreamer(nullptr);
 }
 
-std::shared_ptr<AllocationQuestions> nobody(StringRef, Module &) { return nullptr; }
+std::shared_ptr<RegallocConversation> nobody(StringRef, Module &) { return nullptr; }
 
 std::optional<uint64_t> sizeAfter(Module &M, measure::Measurer &Target, function_ref<Expected<void>()> Change) {
   std::optional<std::string> Size = probe(
       [&]() -> std::string {
         endSilentlyOnErrors(M.getContext());
-        const AllocationScope Unadvised(nobody);
+        const RegallocScope Unadvised(nobody);
         return Change() ? utostr(Target.size(M).Allocated) : "";
       },
       MaxSeconds);
@@ -64,9 +64,9 @@ std::string inWords(std::optional<uint64_t> Size) { return Size ? utostr(*Size) 
 /// Of each function, in the order in which code is generated.
 using Costs = MapVector<std::string, double, StringMap<unsigned>>;
 
-Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenAllocation Advisors) {
+Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenRegalloc Advisors) {
   Costs Found;
-  const AllocationScope Advised(std::move(Advisors));
+  const RegallocScope Advised(std::move(Advisors));
   measure::CodeGenerator Generator(Machine, [&](const MachineFunction &MF, double Cost) { Found[MF.getName().str()] = Cost; });
   Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {}, [](MCObjectStreamer &) {});
   return Found;
@@ -117,7 +117,7 @@ void remark(const Verdict &V, StringRef Heuristic, Module &M) {
          M);
 }
 
-StringSet<> cheaperFunctions(Module &M, TargetMachine &Machine, OpenAllocation Policies) {
+StringSet<> cheaperFunctions(Module &M, TargetMachine &Machine, OpenRegalloc Policies) {
   std::optional<std::string> Said = probe(
       [&] {
         endSilentlyOnErrors(M.getContext());

@@ -2,7 +2,7 @@
 // Where policies do better than the compiler does without them.
 #pragma once
 
-#include "llvm/passes/AllocationQuestions.h"
+#include "llvm/tasks/regalloc/Conversation.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,6 +38,6 @@ void remark(const Verdict &V, llvm::StringRef Heuristic, llvm::Module &M);
 /// The functions whose registers cost less by Policies than by LLVM's own advisors: see measure::allocationCost. Generates code twice, in a
 /// fork that uses the target machine, with all library functions that the target has; none where that fails. Says in a remark, likewise,
 /// what came out.
-llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenAllocation Policies);
+llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenRegalloc Policies);
 
 } // namespace mlcb

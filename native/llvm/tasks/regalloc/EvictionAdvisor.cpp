@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
-#include "llvm/passes/AdvisorSwap.h"
-#include "llvm/passes/AllocationQuestions.h"
+#include "llvm/tasks/regalloc/AdvisorSwap.h"
+#include "llvm/tasks/regalloc/Conversation.h"
 #include "spec/Tasks.h"
 
 #include "llvm/Analysis/MLModelRunner.h"
@@ -42,7 +42,7 @@ void replaceNaNs(std::span<float> Values) {
 /// LLVM's view of the policy.
 class EvictionModel final : public MLModelRunner {
 public:
-  EvictionModel(LLVMContext &Context, ArrayRef<llvm::TensorSpec> Specs, AllocationQuestions &Questions)
+  EvictionModel(LLVMContext &Context, ArrayRef<llvm::TensorSpec> Specs, RegallocConversation &Questions)
       : MLModelRunner(Context, Kind::NoOp, Specs.size()), Questions(Questions) {
     setUpBufferForTensor(0, Specs[0], Mask);
     for (auto [Index, Spec] : enumerate(Specs.drop_front()))
@@ -91,7 +91,7 @@ private:
     return true;
   }
 
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
   int64_t Mask[Columns] = {};
   Registers Order;
   size_t DefaultColumn = Candidate;
@@ -104,7 +104,7 @@ const RegAllocEvictionAdvisor &asAdvisor(const RegAllocEvictionAdvisor &Advisor)
 class PolicyEvictionAdvisor final : public RegAllocEvictionAdvisor {
 public:
   PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking,
-                        EvictionModel &Model, AllocationQuestions &Questions)
+                        EvictionModel &Model, RegallocConversation &Questions)
       : RegAllocEvictionAdvisor(MF, Greedy), Own(MF, Greedy), Asking(std::move(Asking)), Model(Model), Questions(Questions) {}
 
 private:
@@ -144,7 +144,7 @@ private:
   DefaultEvictionAdvisor Own;
   std::unique_ptr<RegAllocEvictionAdvisor> Asking;
   EvictionModel &Model;
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
 };
 
 /// The members of LLVM's provider of advisors that ask a model (llvm/lib/CodeGen/MLRegAllocEvictAdvisor.cpp), which makes a model of its
@@ -168,7 +168,7 @@ bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
 class PolicyEvictionProvider final : public RegAllocEvictionAdvisorProvider {
 public:
   /// Null where this LLVM's advisor is not the one that we know.
-  static std::unique_ptr<RegAllocEvictionAdvisorProvider> create(LLVMContext &Context, AllocationQuestions &Questions) {
+  static std::unique_ptr<RegAllocEvictionAdvisorProvider> create(LLVMContext &Context, RegallocConversation &Questions) {
     std::unique_ptr<ModelProvider> Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
     if (!isAsExpected(*Asking, Questions.policy().spec().Task.Agents[0]))
       return nullptr;
@@ -183,7 +183,7 @@ public:
   }
 
 private:
-  PolicyEvictionProvider(LLVMContext &Context, std::unique_ptr<ModelProvider> Given, AllocationQuestions &Questions)
+  PolicyEvictionProvider(LLVMContext &Context, std::unique_ptr<ModelProvider> Given, RegallocConversation &Questions)
       : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Asking(std::move(Given)),
         Model(*new EvictionModel(Context, Asking->Features, Questions)), Questions(Questions) {
     Asking->Model.reset(&Model);
@@ -191,7 +191,7 @@ private:
 
   std::unique_ptr<ModelProvider> Asking;
   EvictionModel &Model; // owned by it
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
 };
 
 class DefaultEvictionProvider final : public RegAllocEvictionAdvisorProvider {
@@ -211,7 +211,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("eviction", M, *this);
+    Questions = openRegalloc("eviction", M, *this);
     if (Questions)
       Provider = PolicyEvictionProvider::create(M.getContext(), *Questions);
     if (Questions && !Provider)
@@ -227,7 +227,7 @@ private:
     return false;
   }
 
-  std::shared_ptr<AllocationQuestions> Questions;
+  std::shared_ptr<RegallocConversation> Questions;
 };
 
 const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> Swap(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,

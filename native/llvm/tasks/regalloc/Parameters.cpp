@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/AllocationParameters.h"
+#include "llvm/tasks/regalloc/Parameters.h"
 
 #include "llvm/task/Parameters.h"
 
@@ -7,7 +7,7 @@ using namespace llvm;
 
 namespace mlcb {
 
-Expected<AllocationParameters> AllocationParameters::read(const BoundSpec &Spec) {
+Expected<RegallocParameters> RegallocParameters::read(const BoundSpec &Spec) {
   Expected<json::Object> Root = parametersOf(Spec);
   if (!Root)
     return Unexpected(Root.error());
@@ -17,7 +17,7 @@ Expected<AllocationParameters> AllocationParameters::read(const BoundSpec &Spec)
   Expected<bool> KeepsOptSize = readKeepsOptSize(Spec, *Root);
   if (!KeepsOptSize)
     return Unexpected(KeepsOptSize.error());
-  return readPipeline(Spec, *Root).map([&](std::string Pipeline) { return AllocationParameters{std::move(Pipeline), *KeepsOptSize}; });
+  return readPipeline(Spec, *Root).map([&](std::string Pipeline) { return RegallocParameters{std::move(Pipeline), *KeepsOptSize}; });
 }
 
 } // namespace mlcb

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/AdviseAllocator.h"
+#include "llvm/tasks/regalloc/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
 #include "llvm/deploy/ModuleGuard.h"
-#include "llvm/passes/AllocationQuestions.h"
+#include "llvm/tasks/regalloc/Conversation.h"
 
 using namespace llvm;
 
@@ -11,7 +11,7 @@ namespace mlcb {
 
 namespace {
 
-using HostAllocation = Hosted<AllocationQuestions>;
+using HostAllocation = Hosted<RegallocConversation>;
 
 Expected<std::shared_ptr<HostAllocation>> openHost(StringRef Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(*TaskRegistration::find(Task));
@@ -21,10 +21,10 @@ Expected<std::shared_ptr<HostAllocation>> openHost(StringRef Task, Module &M) {
     return nullptr;
   if (auto Allowed = mayBeGuarded(**Policy); !Allowed)
     return Unexpected(Allowed.error());
-  return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return AllocationQuestions(Asked, {}); });
+  return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return RegallocConversation(Asked, {}); });
 }
 
-std::shared_ptr<AllocationQuestions> unguarded(StringRef Task, Module &M) { return questionsOf(openHost(Task, M), M); }
+std::shared_ptr<RegallocConversation> unguarded(StringRef Task, Module &M) { return questionsOf(openHost(Task, M), M); }
 
 /// A learner of the other task would be asked in a fork.
 bool canAllBeTried(StringRef Task, Module &M) {
@@ -36,7 +36,7 @@ bool canAllBeTried(StringRef Task, Module &M) {
 
 } // namespace
 
-std::shared_ptr<AllocationQuestions> allocationOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
+std::shared_ptr<RegallocConversation> allocationOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
   if (!hasRunners() || isRefused(M))
     return nullptr;
   auto Questions = unguarded(Task, M);

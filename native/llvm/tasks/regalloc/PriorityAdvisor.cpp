@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy in which order it takes live ranges: its own advisor for models, with our runner as the model.
-#include "llvm/passes/AdvisorSwap.h"
-#include "llvm/passes/AllocationQuestions.h"
+#include "llvm/tasks/regalloc/AdvisorSwap.h"
+#include "llvm/tasks/regalloc/Conversation.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -58,7 +58,7 @@ constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
 /// LLVM's view of the policy.
 class PriorityModel final : public MLModelRunner {
 public:
-  PriorityModel(LLVMContext &Context, AllocationQuestions &Questions)
+  PriorityModel(LLVMContext &Context, RegallocConversation &Questions)
       : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Questions(Questions) {
     const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
     for (size_t I = 0; I < LlvmsFeatures; ++I)
@@ -90,7 +90,7 @@ private:
       Answer = static_cast<unsigned>(std::clamp<double>(Value, 0, std::numeric_limits<unsigned>::max()));
   }
 
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
   unsigned Default = 0, Answer = 0;
   float Result = 0;
 };
@@ -100,7 +100,7 @@ const RegAllocPriorityAdvisor &asAdvisor(const RegAllocPriorityAdvisor &Advisor)
 class PolicyPriorityAdvisor final : public RegAllocPriorityAdvisor {
 public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
-                        AllocationQuestions &Questions)
+                        RegallocConversation &Questions)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
         Questions(Questions), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
 
@@ -161,13 +161,13 @@ private:
   DefaultPriorityAdvisor Own;
   MLPriorityAdvisor Asking;
   PriorityModel &Model;
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
   SmallVector<float> Pressures;
 };
 
 class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {
 public:
-  PolicyPriorityProvider(LLVMContext &Context, AllocationQuestions &Questions)
+  PolicyPriorityProvider(LLVMContext &Context, RegallocConversation &Questions)
       : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Model(Context, Questions), Questions(Questions) {}
 
   std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
@@ -178,7 +178,7 @@ public:
 
 private:
   PriorityModel Model;
-  AllocationQuestions &Questions;
+  RegallocConversation &Questions;
 };
 
 class DefaultPriorityProvider final : public RegAllocPriorityAdvisorProvider {
@@ -197,7 +197,7 @@ public:
 
 private:
   bool doInitialization(Module &M) override {
-    Questions = openAllocation("priority", M, *this);
+    Questions = openRegalloc("priority", M, *this);
     if (Questions)
       Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Questions);
     else
@@ -211,7 +211,7 @@ private:
     return false;
   }
 
-  std::shared_ptr<AllocationQuestions> Questions;
+  std::shared_ptr<RegallocConversation> Questions;
 };
 
 const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> Swap(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/Allocation.h"
+#include "llvm/tasks/regalloc/Episode.h"
 
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
@@ -27,14 +27,14 @@ static constexpr size_t BlocksBytes = 16u << 20;
 
 static Unexpected invalid(llvm::Error Why) { return fail(ErrorKind::InvalidArgument, toString(std::move(Why))); }
 
-Expected<std::unique_ptr<BoundTask>> Allocation::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
-  Expected<AllocationParameters> Parameters = AllocationParameters::read(Spec);
+Expected<std::unique_ptr<BoundTask>> Regalloc::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<RegallocParameters> Parameters = RegallocParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());
   auto Blocks = measure::SharedCache::create(BlocksBytes);
   if (!Blocks)
     return invalid(Blocks.takeError());
-  auto Made = std::make_unique<Allocation>(std::string(Spec.Task.Name), std::move(*Parameters), Target.targetMachine(), std::move(*Blocks));
+  auto Made = std::make_unique<Regalloc>(std::string(Spec.Task.Name), std::move(*Parameters), Target.targetMachine(), std::move(*Blocks));
   if (Expected<ModulePassManager> Passes = Made->Before.parse({{}, Made->Parameters.Pipeline}); !Passes && !Made->Parameters.Pipeline.empty())
     return fail(ErrorKind::InvalidArgument, Made->Task + "/pipeline: " + Passes.error().Message);
   if (llvm::Error E = Made->Generator.prepare())
@@ -42,11 +42,11 @@ Expected<std::unique_ptr<BoundTask>> Allocation::prepare(const BoundSpec &Spec, 
   return Made;
 }
 
-Allocation::Allocation(std::string Task, AllocationParameters Given, TargetMachine &Machine, measure::SharedCache Blocks)
+Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Machine, measure::SharedCache Blocks)
     : Task(std::move(Task)), Parameters(std::move(Given)), Machine(Machine), Before(Machine), Blocks(std::move(Blocks)),
       Generator(Machine, [this](const MachineFunction &MF, double Cost) { noteCost(MF, Cost); }) {}
 
-Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   WorkClock Work;
   optimize(M);
   {
@@ -59,10 +59,10 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
     tellFunction(Policy);
     endTurn<Metric>(Policy, Work);
   };
-  auto Questions = std::make_shared<AllocationQuestions>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
-  const AllocationScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Questions : nullptr; });
+  auto Questions = std::make_shared<RegallocConversation>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
+  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Questions : nullptr; });
   Verify = Request.Verify;
-  const AllocationOutcome Made = generate(M);
+  const RegallocOutcome Made = generate(M);
   Work.pause();
   if (Questions->failure())
     return Unexpected(*Questions->failure());
@@ -87,7 +87,7 @@ Expected<EndReason> Allocation::run(Module &M, ModelRunner &Policy, const Episod
 }
 
 /// As it is when code generation begins.
-void Allocation::optimize(Module &M) {
+void Regalloc::optimize(Module &M) {
   if (!Parameters.KeepsOptSize)
     optimizeForSpeed(M);
   if (!Parameters.Pipeline.empty()) {
@@ -97,19 +97,19 @@ void Allocation::optimize(Module &M) {
 }
 
 /// What LLVM's own advisor makes of the module, where it is asked for.
-Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+Expected<void> Regalloc::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   const bool Each = // needs what each function costs
       Policy.wants(Metric::cost_guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default)));
   if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
       !Policy.wants(Metric::throughput_default))
     return {};
   CurrentActivity Now("the measurement of the baselines");
-  const AllocationScope Nobody([](StringRef, Module &) { return std::shared_ptr<AllocationQuestions>(); });
+  const RegallocScope Nobody([](StringRef, Module &) { return std::shared_ptr<RegallocConversation>(); });
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
-  std::optional<AllocationOutcome> Own;
+  std::optional<RegallocOutcome> Own;
   if (Request.Cache && !Request.Program.empty() && !Each)
-    Own = Request.Cache->find<AllocationOutcome>(Known);
+    Own = Request.Cache->find<RegallocOutcome>(Known);
   if (!Own) {
     Own = generate(M);
     Defaults = Allocated;
@@ -129,9 +129,9 @@ Expected<void> Allocation::tellBaseline(const Module &M, ModelRunner &Policy, co
   return {};
 }
 
-AllocationOutcome Allocation::generate(const Module &M) {
+RegallocOutcome Regalloc::generate(const Module &M) {
   CurrentActivity Now("code generation");
-  AllocationOutcome Made;
+  RegallocOutcome Made;
   Allocated.clear();
   Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},
                 [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
@@ -140,21 +140,21 @@ AllocationOutcome Allocation::generate(const Module &M) {
 }
 
 /// Its answers must be those of generate(): Measurer::throughput() would remember other ones.
-Expected<double> Allocation::throughput(const Module &M) {
+Expected<double> Regalloc::throughput(const Module &M) {
   auto Meter = measure::ThroughputMeter::create(Machine, Blocks, {});
   if (!Meter)
     return invalid(Meter.takeError());
   return (*Meter)->cycles(*measure::cloneExactly(M));
 }
 
-void Allocation::noteCost(const MachineFunction &MF, double Cost) {
+void Regalloc::noteCost(const MachineFunction &MF, double Cost) {
   Costs[MF.getName()] = Cost;
   Allocated.push_back(Cost);
   if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
     Broken = Error{ErrorKind::SystemError, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
 }
 
-double Allocation::cost() const {
+double Regalloc::cost() const {
   double Sum = 0;
   for (const auto &Each : Costs)
     Sum += Each.second;
@@ -162,7 +162,7 @@ double Allocation::cost() const {
 }
 
 /// Code is generated for one function after the other, each time in the same order.
-void Allocation::tellFunction(ModelRunner &Policy) const {
+void Regalloc::tellFunction(ModelRunner &Policy) const {
   const size_t Place = Allocated.size();
   double Saved = 0, Gained = 0;
   for (auto [Cost, Default] : zip(Allocated, Defaults)) {
@@ -175,7 +175,7 @@ void Allocation::tellFunction(ModelRunner &Policy) const {
   Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;
 }
 
-measure::Key Allocation::key(const EpisodeRequest &Request, StringRef What) const {
+measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const {
   std::string Text = join_items('\n', "allocation", What, Parameters.Pipeline, Parameters.KeepsOptSize ? "optsize" : "", Request.Program,
                                 Machine.getTargetTriple().str(), Machine.getTargetCPU());
   return measure::hashBytes(arrayRefFromStringRef(Text));
@@ -184,7 +184,7 @@ measure::Key Allocation::key(const EpisodeRequest &Request, StringRef What) cons
 /// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
 static void deploy(const TaskRegistration &, PassBuilder &) {}
 
-static const TaskRegistration Eviction("eviction", "default<O2>", &Allocation::prepare, deploy);
-static const TaskRegistration Priority("priority", "default<O2>", &Allocation::prepare, deploy);
+static const TaskRegistration Eviction("eviction", "default<O2>", &Regalloc::prepare, deploy);
+static const TaskRegistration Priority("priority", "default<O2>", &Regalloc::prepare, deploy);
 
 } // namespace mlcb

@@ -21,12 +21,12 @@ class Pass;
 namespace mlcb {
 
 /// The conversation of one episode. Once it has failed, LLVM's own advisor answers what is still asked.
-class AllocationQuestions {
+class RegallocConversation {
 public:
   using Hook = std::function<void()>;
 
   /// Before and After are called around each question.
-  AllocationQuestions(ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred, Hook Before = [] {}, Hook After = [] {})
+  RegallocConversation(ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred, Hook Before = [] {}, Hook After = [] {})
       : Policy(Policy), Barred(Barred.begin(), Barred.end()), Before(std::move(Before)), After(std::move(After)) {}
 
   /// Whose tensors LLVM's features go to.
@@ -68,21 +68,21 @@ private:
 };
 
 /// Whoever is asked about the registers of a module by the advisor of a task, until the module is done; null where LLVM decides.
-using OpenAllocation = std::function<std::shared_ptr<AllocationQuestions>(llvm::StringRef Task, llvm::Module &M)>;
+using OpenRegalloc = std::function<std::shared_ptr<RegallocConversation>(llvm::StringRef Task, llvm::Module &M)>;
 
 /// Has the allocator of this thread ask while it lives.
-class AllocationScope {
+class RegallocScope {
 public:
-  explicit AllocationScope(OpenAllocation Open);
-  ~AllocationScope();
-  AllocationScope(const AllocationScope &) = delete;
-  AllocationScope &operator=(const AllocationScope &) = delete;
+  explicit RegallocScope(OpenRegalloc Open);
+  ~RegallocScope();
+  RegallocScope(const RegallocScope &) = delete;
+  RegallocScope &operator=(const RegallocScope &) = delete;
 
 private:
-  OpenAllocation Outer;
+  OpenRegalloc Outer;
 };
 
 /// As the innermost scope of this thread has it; without one, the policies of the command line. Asking is a pass of the code generation.
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
+std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
 
 } // namespace mlcb

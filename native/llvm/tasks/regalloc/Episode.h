@@ -6,36 +6,36 @@
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/measure/Throughput.h"
-#include "llvm/passes/AllocationParameters.h"
-#include "llvm/passes/AllocationQuestions.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/task/WorkClock.h"
+#include "llvm/tasks/regalloc/Conversation.h"
+#include "llvm/tasks/regalloc/Parameters.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace mlcb {
 
 /// What a module comes to in code.
-struct AllocationOutcome {
+struct RegallocOutcome {
   double Cost = 0;
   measure::Size Object;
   double Throughput = 0;
 };
 
 /// Either task bound to its parameters: a pipeline, and then code generation that asks.
-class Allocation final : public BoundTask {
+class Regalloc final : public BoundTask {
 public:
   static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
 
-  Allocation(std::string Task, AllocationParameters Parameters, llvm::TargetMachine &Machine, measure::SharedCache Blocks);
+  Regalloc(std::string Task, RegallocParameters Parameters, llvm::TargetMachine &Machine, measure::SharedCache Blocks);
 
   Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
 
 private:
   void optimize(llvm::Module &M);
   Expected<void> tellBaseline(const llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
-  AllocationOutcome generate(const llvm::Module &M);
+  RegallocOutcome generate(const llvm::Module &M);
   Expected<double> throughput(const llvm::Module &M);
   void noteCost(const llvm::MachineFunction &MF, double Cost);
   double cost() const;
@@ -43,7 +43,7 @@ private:
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;
-  AllocationParameters Parameters;
+  RegallocParameters Parameters;
   llvm::TargetMachine &Machine;
   PassRunner Before;
   measure::SharedCache Blocks; // of llvm-mca

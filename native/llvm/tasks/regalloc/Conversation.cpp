@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/AllocationQuestions.h"
+#include "llvm/tasks/regalloc/Conversation.h"
 
-#include "llvm/passes/AdviseAllocator.h"
+#include "llvm/tasks/regalloc/Deploy.h"
 
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace mlcb {
 
-static thread_local OpenAllocation Innermost;
+static thread_local OpenRegalloc Innermost;
 
-template <class T> std::optional<T> AllocationQuestions::ask() {
+template <class T> std::optional<T> RegallocConversation::ask() {
   if (Failure)
     return std::nullopt;
   if (Replayed) {
@@ -31,24 +31,24 @@ template <class T> std::optional<T> AllocationQuestions::ask() {
   return *Answer;
 }
 
-template std::optional<int64_t> AllocationQuestions::ask();
-template std::optional<double> AllocationQuestions::ask();
+template std::optional<int64_t> RegallocConversation::ask();
+template std::optional<double> RegallocConversation::ask();
 
-std::optional<Error> AllocationQuestions::divergence() const {
+std::optional<Error> RegallocConversation::divergence() const {
   if (!Failure && Replayed != Answers.size())
     return Error{ErrorKind::SystemError, "code generation asks less the second time"};
   return Failure;
 }
 
-void AllocationQuestions::fail(Error Why) {
+void RegallocConversation::fail(Error Why) {
   if (!Failure)
     Failure = std::move(Why);
 }
 
-AllocationScope::AllocationScope(OpenAllocation Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
-AllocationScope::~AllocationScope() { Innermost = std::move(Outer); }
+RegallocScope::RegallocScope(OpenRegalloc Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
+RegallocScope::~RegallocScope() { Innermost = std::move(Outer); }
 
-std::shared_ptr<AllocationQuestions> openAllocation(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
+std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
   if (Innermost)
     return Innermost(Task, M);
   return allocationOfCommandLine(Task, M, Asking.getAnalysisIfAvailable<llvm::TargetPassConfig>()->getTM<llvm::TargetMachine>());

@@ -8,13 +8,13 @@
 
 namespace mlcb {
 
-struct AllocationParameters {
+struct RegallocParameters {
   std::string Pipeline; // empty for none
   bool KeepsOptSize;
 
   /// Reads the parameters of a bound spec of either task; a value that means nothing is an error. Whether LLVM takes the pipeline is not
   /// looked at.
-  static Expected<AllocationParameters> read(const BoundSpec &Spec);
+  static Expected<RegallocParameters> read(const BoundSpec &Spec);
 };
 
 } // namespace mlcb
