@@ -6,7 +6,7 @@ if(NOT LLVM_VERSION_MAJOR EQUAL MLCB_LLVM_MAJOR)
 endif()
 
 file(GLOB MLCB_LLVM_OBJECTS CONFIGURE_DEPENDS llvm/process/*.cpp llvm/observe/*.cpp llvm/measure/*.cpp llvm/loops/*.cpp
-     llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp llvm/passes/*.cpp)
+     llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp)
 file(GLOB MLCB_PLUGIN_SOURCES CONFIGURE_DEPENDS llvm/*.cpp)
 file(GLOB MLCB_WORKER_SOURCES CONFIGURE_DEPENDS llvm/worker/*.cpp)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/LoopDistributionParameters.h"
+#include "llvm/tasks/loop_distribution/Parameters.h"
 
 #include "llvm/task/Parameters.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/LoopQuestions.h"
+#include "llvm/tasks/loop_distribution/Conversation.h"
 
 #include "spec/Tasks.h"
 
@@ -11,7 +11,7 @@ using loop_distribution::Agent;
 using loop_distribution::distributor;
 using loop_distribution::selector;
 
-loops::Partition LoopQuestions::answer(const loops::DependenceGraph &G) {
+loops::Partition LoopConversation::answer(const loops::DependenceGraph &G) {
   loops::Placement P(G);
   if (!Failure)
     Observation.graph(G);
@@ -25,7 +25,7 @@ loops::Partition LoopQuestions::answer(const loops::DependenceGraph &G) {
   return P.partition();
 }
 
-Expected<void> LoopQuestions::placeNext(loops::Placement &P) {
+Expected<void> LoopConversation::placeNext(loops::Placement &P) {
   Observation.placement(P);
   Expected<unsigned> Node = select(P.ready());
   if (!Node)
@@ -37,7 +37,7 @@ Expected<void> LoopQuestions::placeNext(loops::Placement &P) {
   return {};
 }
 
-Expected<unsigned> LoopQuestions::select(ArrayRef<unsigned> Ready) {
+Expected<unsigned> LoopConversation::select(ArrayRef<unsigned> Ready) {
   constexpr auto Which = static_cast<size_t>(Agent::selector);
   auto Mask = Policy.tensor<int8_t>(selector::action_mask, Which);
   std::ranges::fill(Mask, 0);
@@ -46,7 +46,7 @@ Expected<unsigned> LoopQuestions::select(ArrayRef<unsigned> Ready) {
   return ask(Which, Mask).map([](int64_t Node) { return static_cast<unsigned>(Node); });
 }
 
-Expected<bool> LoopQuestions::distribute(unsigned Node) {
+Expected<bool> LoopConversation::distribute(unsigned Node) {
   if (!Distributing.allowsAny())
     return false;
   constexpr auto Which = static_cast<size_t>(Agent::distributor);
@@ -56,7 +56,7 @@ Expected<bool> LoopQuestions::distribute(unsigned Node) {
   return ask(Which, Mask).map([](int64_t Choice) { return Choice == 1; });
 }
 
-Expected<int64_t> LoopQuestions::ask(size_t Agent, std::span<const int8_t> Mask) {
+Expected<int64_t> LoopConversation::ask(size_t Agent, std::span<const int8_t> Mask) {
   if (std::ranges::count(Mask, 1) == 1)
     return std::ranges::find(Mask, 1) - Mask.begin();
   ++Asked;

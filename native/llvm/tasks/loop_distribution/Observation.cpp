@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/LoopObservation.h"
+#include "llvm/tasks/loop_distribution/Observation.h"
 
-#include "spec/Tasks.h"
 #include "llvm/observe/Embedding.h"
+#include "spec/Tasks.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Instruction.h"

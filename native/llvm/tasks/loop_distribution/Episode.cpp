@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/LoopDistribution.h"
+#include "llvm/tasks/loop_distribution/Episode.h"
 
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
-#include "llvm/passes/SplitHost.h"
 #include "llvm/pipeline/OptSize.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/InterleavedTiming.h"
 #include "llvm/task/Metrics.h"
 #include "llvm/task/Parameters.h"
+#include "llvm/tasks/loop_distribution/Deploy.h"
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
@@ -66,7 +66,7 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
   WorkClock Work;
-  LoopQuestions Asked(
+  LoopConversation Asked(
       Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); },
       [&] { beginTurn(Policy, Work); });
   {

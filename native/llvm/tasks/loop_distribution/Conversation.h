@@ -2,8 +2,8 @@
 // What a policy is asked about the loops of one module, and what it answered.
 #pragma once
 
-#include "llvm/passes/LoopObservation.h"
 #include "llvm/task/ActionMask.h"
+#include "llvm/tasks/loop_distribution/Observation.h"
 
 #include <functional>
 
@@ -11,12 +11,12 @@ namespace mlcb {
 
 /// The conversation of one episode: for each loop the selector and the distributor in turns, each asked where it has a
 /// choice. Once it has failed, nothing is split.
-class LoopQuestions {
+class LoopConversation {
 public:
   using Hook = std::function<void()>;
 
   /// Barred are answers of the distributor. Before and After are called around each question.
-  LoopQuestions(
+  LoopConversation(
       const Vocabulary *Seeds, ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred = {}, Hook Before = [] {},
       Hook After = [] {})
       : Policy(Policy), Observation(Policy, Seeds), Distributing(2, Barred), Before(std::move(Before)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/passes/SplitHost.h"
+#include "llvm/tasks/loop_distribution/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
 #include "llvm/loops/LoopDistributionPass.h"
-#include "llvm/passes/LoopDistributionParameters.h"
+#include "llvm/tasks/loop_distribution/Parameters.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -14,7 +14,7 @@ namespace mlcb {
 
 namespace {
 
-using HostLoops = Hosted<LoopQuestions>;
+using HostLoops = Hosted<LoopConversation>;
 
 Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
@@ -25,7 +25,7 @@ Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Modu
   Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read((*Policy)->spec());
   if (!Parameters)
     return Unexpected(Parameters.error());
-  auto Make = [&](ModelRunner &Asked) { return LoopQuestions(Parameters->Seeds, Asked); };
+  auto Make = [&](ModelRunner &Asked) { return LoopConversation(Parameters->Seeds, Asked); };
   return std::make_shared<HostLoops>(M, std::move(*Policy), Make);
 }
 
@@ -33,9 +33,9 @@ Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Modu
 struct Conversation {
   const TaskRegistration &Task;
   bool Opened = false;
-  std::shared_ptr<LoopQuestions> Questions;
+  std::shared_ptr<LoopConversation> Questions;
 
-  LoopQuestions *questions(Module &M) {
+  LoopConversation *questions(Module &M) {
     if (!Opened && !isRefused(M))
       Questions = questionsOf(openHost(Task, M), M);
     Opened = true;
@@ -66,9 +66,9 @@ private:
 
 } // namespace
 
-void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopQuestions *(Function &F)> Open) {
+void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(Function &F)> Open) {
   auto OpenAnswer = [Open = std::move(Open)](Function &F) -> LoopDistributionPass::Answer {
-    LoopQuestions *Questions = Open(F);
+    LoopConversation *Questions = Open(F);
     if (!Questions)
       return nullptr;
     return [Questions](const loops::DependenceGraph &G, unsigned) { return Questions->answer(G); };

@@ -2,10 +2,10 @@
 // LoopDistribution: a policy splits the loops of a module, in a pipeline of its own.
 #pragma once
 
-#include "llvm/passes/LoopDistributionParameters.h"
-#include "llvm/passes/LoopQuestions.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/task/BoundTask.h"
+#include "llvm/tasks/loop_distribution/Conversation.h"
+#include "llvm/tasks/loop_distribution/Parameters.h"
 
 namespace mlcb {
 
@@ -25,7 +25,7 @@ private:
 
   LoopDistributionParameters Parameters;
   measure::Measurer &Target;
-  LoopQuestions *Questions = nullptr; // of the episode that runs
+  LoopConversation *Questions = nullptr; // of the episode that runs
   PassRunner Asking, Heuristic;
 };
 
