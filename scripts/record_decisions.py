@@ -18,9 +18,9 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import NoDecisions
-from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
-from mlcb_gym.training.policy import asked
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.spec import acting_agent
 
 MODULES = ("default/train", "default/validation")
 LOOPS = "loops/test"
@@ -57,7 +57,7 @@ def outcome(env: CompilerEnv, runner: _native.Compiler, program: Program) -> Out
         observation, info = env.reset(options={"program": program})
         ended = False
         while not ended:
-            advice = runner.observe(*asked(observation))
+            advice = runner.observe(*acting_agent(observation))
             decisions.append(rounded(advice))
             observation, _, terminated, truncated, info = env.step(env.action(advice))
             ended = terminated or truncated
