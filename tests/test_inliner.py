@@ -10,12 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym import toolchain
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
@@ -32,7 +30,7 @@ from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.tool import ToolSession
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.contrast import contrast, improve
 from mlcb_gym.training.environment import Environment
@@ -88,19 +86,6 @@ def finish(env: InlinerEnv, choose: Choose, program: object = PROGRAM) -> tuple[
 
 def inlines(_: object) -> int:
     return 1
-
-
-def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
-    check_compiler_env(gymnasium.make("Inliner-v0", programs=program, session=scripted))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:Inliner-v0", programs=PROGRAM))
-
-
-def test_check_env_gives_no_warning(make: Make, recwarn: pytest.WarningsRecorder) -> None:
-    check_env(make(), skip_render_check=True)
-    assert not [str(w.message) for w in recwarn]
 
 
 @pytest.mark.parametrize("name", SAMPLE)

@@ -31,7 +31,7 @@ from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
 from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.testing import check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.distill import warm_start
@@ -79,14 +79,6 @@ def finish(env: LoopDistributionEnv, choose: Choose, program: str) -> tuple[floa
         _, reward, terminated, truncated, info = env.step(choose(env))
         total, ended = total + reward, terminated or truncated
     return total, info
-
-
-def test_env_conforms_on_a_scripted_compiler() -> None:
-    check_compiler_env(gymnasium.make("LoopDistribution-v0", programs=KERNEL, session=ScriptedCompiler()))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:LoopDistribution-v0", programs=KERNEL))
 
 
 def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> None:
