@@ -66,7 +66,7 @@ def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
     return [command[0], f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
 
 
-def acting_agent(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Question]:
+def asked(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Question]:
     """Runs a compiler that asks a server here; what it asked."""
     questions: list[Question] = []
 
@@ -97,7 +97,7 @@ def program(tmp_path: Path) -> Path:
 def questions(tmp_path: Path) -> list[Question]:
     """What is asked about a small loop that is split wherever it can be."""
     (tmp_path / "sums.c").write_text(SUMS)
-    return acting_agent([toolchain.tool("clang"), "-O3", "-c", tmp_path / "sums.c", "-o", tmp_path / "sums.o"], always, tmp_path)
+    return asked([toolchain.tool("clang"), "-O3", "-c", tmp_path / "sums.c", "-o", tmp_path / "sums.o"], always, tmp_path)
 
 
 def test_agents_are_asked_by_turns_where_they_have_a_choice(questions: list[Question]) -> None:
@@ -136,7 +136,7 @@ def test_dependences_are_seen_with_kind_and_nearness(tmp_path: Path) -> None:
     text = "extern float a[], b[]; void f(float *p, int n) { for (int i = 2; i < n; i++) { a[i] = p[i]; b[i] = a[i - 2]; p[i + 9] = 1; } }"
     (tmp_path / "loop.c").write_text(text)
     command = [toolchain.tool("clang"), "-O3", "-c", tmp_path / "loop.c", "-o", tmp_path / "loop.o"]
-    (_, tensors), *_ = acting_agent(command, never, tmp_path)
+    (_, tensors), *_ = asked(command, never, tmp_path)
     flow, anti, output, avoidable, nearness, precedes = tensors["dependences"][:6]
     p_store, a_store, b_store = range(3)
     assert flow[p_store, a_store] == flow[a_store, b_store] == 1
@@ -149,14 +149,14 @@ def test_dependences_are_seen_with_kind_and_nearness(tmp_path: Path) -> None:
 
 def test_always_and_never_are_what_they_are_without_a_policy(program: Path, tmp_path: Path) -> None:
     for choose, plain in ((always, splitting("always")), (never, ())):
-        acting_agent([*O3, program, "-o", tmp_path / "asked.o"], choose, tmp_path)
+        asked([*O3, program, "-o", tmp_path / "asked.o"], choose, tmp_path)
         subprocess.run([*O3, *plain, program, "-o", tmp_path / "plain.o"], check=True)
         assert (tmp_path / "asked.o").read_bytes() == (tmp_path / "plain.o").read_bytes()
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_print_the_same_whatever_is_decided(seed: int, program: Path, tmp_path: Path) -> None:
-    acting_agent([toolchain.tool("clang"), *STRICT, "-O3", program, "-o", tmp_path / "asked"], at_random(seed), tmp_path)
+    asked([toolchain.tool("clang"), *STRICT, "-O3", program, "-o", tmp_path / "asked"], at_random(seed), tmp_path)
     assert run(tmp_path / "asked").splitlines() == sums(tmp_path, program.read_text(), "-O0")
 
 
@@ -165,7 +165,7 @@ def test_embedded_program_prints_the_same_after_the_task_in_opt(name: str, tmp_p
     (embedded,) = corpora.embedded(f"embedded/{name}")
     module, split = tmp_path / "program.bc", tmp_path / "split.bc"
     compile_(embedded, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=module)
-    acting_agent([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", split], at_random(1), tmp_path)
+    asked([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", split], at_random(1), tmp_path)
     compile_(split, output=tmp_path / "program")
     assert run(tmp_path / "program") == OUTPUTS[name]
 
