@@ -7,6 +7,10 @@ endif()
 
 file(GLOB MLCB_LLVM_OBJECTS CONFIGURE_DEPENDS llvm/process/*.cpp llvm/observe/*.cpp llvm/measure/*.cpp llvm/loops/*.cpp
      llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp)
+foreach(Folder ${MLCB_EXTRA_TASKS})
+  file(GLOB Found CONFIGURE_DEPENDS ${Folder}/*.cpp)
+  list(APPEND MLCB_LLVM_OBJECTS ${Found})
+endforeach()
 file(GLOB MLCB_PLUGIN_SOURCES CONFIGURE_DEPENDS llvm/*.cpp)
 file(GLOB MLCB_WORKER_SOURCES CONFIGURE_DEPENDS llvm/worker/*.cpp)
 

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # AllTasks.inc includes MLCB_TASK_VISITOR once for each tasks/*.def: a new task needs no other list.
 file(GLOB MLCB_TASK_FILES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} tasks/*.def)
+foreach(Folder ${MLCB_EXTRA_TASKS})
+  file(GLOB Found CONFIGURE_DEPENDS ${Folder}/*.def)
+  if(NOT Found)
+    message(FATAL_ERROR "MLCB_EXTRA_TASKS: no .def in ${Folder}, expected folders as `mlcb new-task` writes them")
+  endif()
+  list(APPEND MLCB_TASK_FILES ${Found})
+endforeach()
 set(MLCB_TASK_LINES "")
 foreach(File ${MLCB_TASK_FILES})
   string(APPEND MLCB_TASK_LINES "#define MLCB_TASK \"${File}\"\n#include MLCB_TASK_VISITOR\n#undef MLCB_TASK\n")
