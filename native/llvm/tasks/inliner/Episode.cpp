@@ -2,6 +2,7 @@
 #include "llvm/tasks/inliner/Episode.h"
 
 #include "llvm/task/Baselines.h"
+#include "llvm/task/Metrics.h"
 #include "llvm/tasks/inliner/Advisor.h"
 #include "llvm/tasks/inliner/Deploy.h"
 #include "spec/Tasks.h"
@@ -32,16 +33,17 @@ Expected<std::unique_ptr<BoundTask>> Inliner::prepare(const BoundSpec &Spec, mea
 Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
-  auto Questions = std::make_shared<InlineConversation>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
+  auto Measure = [&] { return fillMetrics<Metric>(Policy, M, Target); };
+  auto Talk = std::make_shared<InlineConversation>(M, Parameters, Policy, Request, Measure);
   {
     CurrentActivity Now(Parameters.Pipeline);
-    InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Questions; });
+    InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Talk; });
     const Stage S{{}, Parameters.Pipeline};
     ModulePassManager Once = Parsed ? std::move(*Parsed) : std::move(*Asking.parse(S));
     Parsed.reset();
     Asking.run(std::move(Once), S, M);
   }
-  return Questions->finish(M);
+  return Talk->finish([&] { return Talk->verify("the inliner").and_then(Measure); });
 }
 
 Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {

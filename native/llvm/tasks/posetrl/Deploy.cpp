@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/posetrl/Deploy.h"
 
+#include "llvm/deploy/Compilation.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/pipeline/DefaultPipeline.h"
 
@@ -23,10 +24,10 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<Decider> Who = decide(Task, Pipeline, M);
+    Expected<Decider> Who = PolicySet::ofCommandLine().decide(Task, Pipeline, M);
     *Skip = !Who || *Who == Decider::Policy;
     if (!Who)
-      refuse(M, Who.error());
+      failCompilation(M, Who.error());
     return PreservedAnalyses::none();
   }
 
