@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
+#include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "llvm/tasks/regalloc/Scope.h"
 #include "spec/Tasks.h"
 
 #include "llvm/Analysis/MLModelRunner.h"
@@ -13,7 +13,6 @@
 #include "llvm/CodeGen/RegisterClassInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
-#include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
 #include <cmath>
@@ -165,70 +164,37 @@ bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
   });
 }
 
-class PolicyEvictionProvider final : public RegAllocEvictionAdvisorProvider {
+class EvictionProvider final : public RegAllocEvictionAdvisorProvider {
 public:
-  /// Null where this LLVM's advisor is not the one that we know.
-  static std::unique_ptr<RegAllocEvictionAdvisorProvider> create(LLVMContext &Context, RegallocConversation &Talk) {
-    std::unique_ptr<ModelProvider> Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
-    if (!isAsExpected(*Asking, Talk.policy().spec().Task.Agents[0]))
-      return nullptr;
-    return std::unique_ptr<RegAllocEvictionAdvisorProvider>(new PolicyEvictionProvider(Context, std::move(Asking), Talk));
+  static constexpr StringLiteral Task = "eviction";
+
+  /// Where this LLVM's advisor for models is another than the known one, LLVM decides, and the conversation fails.
+  EvictionProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Talk(Talk) {
+    if (!Talk)
+      return;
+    Asking.reset(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
+    if (!isAsExpected(*Asking, Talk->policy().spec().Task.Agents[0])) {
+      Talk->abandon({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
+      return;
+    }
+    Model = new EvictionModel(Context, Asking->Features, *Talk);
+    Asking->Model.reset(Model);
   }
 
   std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
                                                       MachineLoopInfo *Loops) override {
-    if (!Talk.isAbout(MF.getName()))
+    if (!Model || !Talk->isAbout(MF.getName()))
       return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
-    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), Model, Talk);
+    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), *Model, *Talk);
   }
 
 private:
-  PolicyEvictionProvider(LLVMContext &Context, std::unique_ptr<ModelProvider> Given, RegallocConversation &Talk)
-      : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Asking(std::move(Given)),
-        Model(*new EvictionModel(Context, Asking->Features, Talk)), Talk(Talk) {
-    Asking->Model.reset(&Model);
-  }
-
+  RegallocConversation *Talk;
   std::unique_ptr<ModelProvider> Asking;
-  EvictionModel &Model; // owned by it
-  RegallocConversation &Talk;
+  EvictionModel *Model = nullptr; // owned by it
 };
 
-class DefaultEvictionProvider final : public RegAllocEvictionAdvisorProvider {
-public:
-  explicit DefaultEvictionProvider(LLVMContext &Context) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context) {}
-
-  std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *,
-                                                      MachineLoopInfo *) override {
-    return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
-  }
-};
-
-/// Asks about those modules that somebody wants to be asked about.
-class EvictionAnalysis final : public RegAllocEvictionAdvisorAnalysisLegacy {
-public:
-  EvictionAnalysis() : RegAllocEvictionAdvisorAnalysisLegacy(AdvisorMode::Default) {}
-
-private:
-  bool doInitialization(Module &M) override {
-    Talk = openRegalloc("eviction", M, *this);
-    if (Talk)
-      Provider = PolicyEvictionProvider::create(M.getContext(), *Talk);
-    if (Talk && !Provider)
-      Talk->abandon({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
-    if (!Provider)
-      Provider = std::make_unique<DefaultEvictionProvider>(M.getContext());
-    return false;
-  }
-
-  bool doFinalization(Module &) override {
-    Provider.reset();
-    Talk.reset();
-    return false;
-  }
-
-  std::shared_ptr<RegallocConversation> Talk;
-};
+using EvictionAnalysis = AdvisorAnalysis<RegAllocEvictionAdvisorAnalysisLegacy, EvictionProvider>;
 
 const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> Swap(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,
                                                                                 "regalloc-enable-advisor");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy in which order it takes live ranges: its own advisor for models, with our runner as the model.
+#include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "llvm/tasks/regalloc/Scope.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +16,6 @@
 #include "llvm/CodeGen/SlotIndexes.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
-#include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
 #include <algorithm>
@@ -49,9 +48,6 @@ namespace {
 
 using Feature = priority::advisor;
 
-/// The weight of what must not be spilled, which LLVM has as infinity.
-constexpr float Heaviest = 1e30f;
-
 /// Those of LLVM's own, which come before what it does not tell a model.
 constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
 
@@ -59,7 +55,7 @@ constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
 class PriorityModel final : public MLModelRunner {
 public:
   PriorityModel(LLVMContext &Context, RegallocConversation &Talk)
-      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Talk(Talk) {
+      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Talk(Talk), Heaviest(static_cast<float>(declared(Feature::weight).High)) {
     const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
     for (size_t I = 0; I < LlvmsFeatures; ++I)
       setUpBufferForTensor(I, Spec, Talk.policy().bytes(I, 0).data());
@@ -90,7 +86,10 @@ private:
       Answer = static_cast<unsigned>(std::clamp<double>(Value, 0, std::numeric_limits<unsigned>::max()));
   }
 
+  const mlcb::TensorSpec &declared(Feature F) const { return Talk.policy().spec().Task.Agents[0].Inputs[static_cast<size_t>(F)]; }
+
   RegallocConversation &Talk;
+  const float Heaviest; // weight of a range that must not be spilled, which LLVM has as infinity
   unsigned Default = 0, Answer = 0;
   float Result = 0;
 };
@@ -165,54 +164,27 @@ private:
   SmallVector<float> Pressures;
 };
 
-class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {
+class PriorityProvider final : public RegAllocPriorityAdvisorProvider {
 public:
-  PolicyPriorityProvider(LLVMContext &Context, RegallocConversation &Talk)
-      : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Model(Context, Talk), Talk(Talk) {}
+  static constexpr StringLiteral Task = "priority";
 
-  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
-    if (!Talk.isAbout(MF.getName()))
-      return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
-    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, Model, Talk);
-  }
-
-private:
-  PriorityModel Model;
-  RegallocConversation &Talk;
-};
-
-class DefaultPriorityProvider final : public RegAllocPriorityAdvisorProvider {
-public:
-  DefaultPriorityProvider() : RegAllocPriorityAdvisorProvider(AdvisorMode::Default) {}
-
-  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
-    return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
-  }
-};
-
-/// Asks about those modules that somebody wants to be asked about.
-class PriorityAnalysis final : public RegAllocPriorityAdvisorAnalysisLegacy {
-public:
-  PriorityAnalysis() : RegAllocPriorityAdvisorAnalysisLegacy(AdvisorMode::Default) {}
-
-private:
-  bool doInitialization(Module &M) override {
-    Talk = openRegalloc("priority", M, *this);
+  PriorityProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Talk(Talk) {
     if (Talk)
-      Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Talk);
-    else
-      Provider = std::make_unique<DefaultPriorityProvider>();
-    return false;
+      Model.emplace(Context, *Talk);
   }
 
-  bool doFinalization(Module &) override {
-    Provider.reset();
-    Talk.reset();
-    return false;
+  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
+    if (!Model || !Talk->isAbout(MF.getName()))
+      return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
+    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, *Model, *Talk);
   }
 
-  std::shared_ptr<RegallocConversation> Talk;
+private:
+  RegallocConversation *Talk;
+  std::optional<PriorityModel> Model;
 };
+
+using PriorityAnalysis = AdvisorAnalysis<RegAllocPriorityAdvisorAnalysisLegacy, PriorityProvider>;
 
 const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> Swap(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,
                                                                                 "regalloc-enable-priority-advisor");
