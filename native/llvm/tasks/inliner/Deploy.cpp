@@ -3,8 +3,8 @@
 
 #include "llvm/deploy/Hosted.h"
 #include "llvm/deploy/ModuleGuard.h"
+#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
-#include "llvm/pipeline/DefaultPipeline.h"
 #include "llvm/tasks/inliner/Advisor.h"
 #include "llvm/tasks/inliner/Episode.h"
 
@@ -49,28 +49,6 @@ Expected<bool> isSmaller(const TaskRegistration &Task, StringRef Pipeline, Modul
   return V.isForPolicy();
 }
 
-/// Decides at the start of the host's pipeline whether the policy or the heuristic answers in it.
-class GuardPass : public PassInfoMixin<GuardPass> {
-public:
-  GuardPass(const TaskRegistration &Task, std::string Pipeline, std::shared_ptr<bool> AsksPolicy)
-      : Task(Task), Pipeline(std::move(Pipeline)), AsksPolicy(std::move(AsksPolicy)) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<bool> Smaller = isSmaller(Task, Pipeline, M);
-    *AsksPolicy = Smaller && *Smaller;
-    if (!Smaller)
-      failCompilation(M, Smaller.error());
-    return PreservedAnalyses::all();
-  }
-
-private:
-  const TaskRegistration &Task;
-  std::string Pipeline;
-  std::shared_ptr<bool> AsksPolicy;
-};
-
 } // namespace
 
 void adviseHostInliner(const TaskRegistration &Task, PassBuilder &Builder) {
@@ -78,9 +56,14 @@ void adviseHostInliner(const TaskRegistration &Task, PassBuilder &Builder) {
   Builder.registerAnalysisRegistrationCallback([&Task, AsksPolicy](ModuleAnalysisManager &Modules) {
     adviseHost(Modules, [&Task, AsksPolicy](Module &M) { return *AsksPolicy ? openInHost(Task, M) : nullptr; });
   });
-  Builder.registerPipelineStartEPCallback([&Task, AsksPolicy](ModulePassManager &Passes, OptimizationLevel Level) {
-    if (PolicySet::ofCommandLine().isGuarded() && Level != OptimizationLevel::O0)
-      Passes.addPass(GuardPass(Task, defaultPipeline(Level.getSpeedupLevel(), Level.getSizeLevel()), AsksPolicy));
+  if (!PolicySet::ofCommandLine().isGuarded())
+    return;
+  runAtPipelineStart(Builder, [&Task, AsksPolicy](Module &M, StringRef Pipeline) {
+    const Expected<bool> Smaller = isSmaller(Task, Pipeline, M);
+    *AsksPolicy = Smaller && *Smaller;
+    if (!Smaller)
+      failCompilation(M, Smaller.error());
+    return false;
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/inliner/Episode.h"
 
+#include "llvm/pipeline/Level.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/Metrics.h"
 #include "llvm/tasks/inliner/Advisor.h"
@@ -51,6 +52,6 @@ Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, con
   return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
-static const TaskRegistration Registration("inliner", "default<Oz>", &Inliner::prepare, &adviseHostInliner);
+static const TaskRegistration Registration("inliner", Level::Oz.Pipeline, &Inliner::prepare, &adviseHostInliner);
 
 } // namespace mlcb

@@ -3,7 +3,7 @@
 
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
-#include "llvm/pipeline/OptSize.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/InterleavedTiming.h"
@@ -61,7 +61,7 @@ Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &
 
 Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (!Parameters.KeepsOptSize)
-    optimizeForSpeed(M);
+    Level::O3.setAttributes(M);
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
   LoopConversation Asked(M, Parameters.Seeds, Policy, Request);
@@ -108,6 +108,6 @@ Expected<void> LoopDistribution::measure(Module &M, LoopConversation &Asked, con
   return fillMetrics<Metric>(Policy, M, Target);
 }
 
-static const TaskRegistration Registration("loop_distribution", "default<O3>", &LoopDistribution::prepare, &splitHost);
+static const TaskRegistration Registration("loop_distribution", Level::O3.Pipeline, &LoopDistribution::prepare, &splitHost);
 
 } // namespace mlcb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/task/Conversation.h"
 #include "llvm/tasks/posetrl/ActionSpace.h"
@@ -95,7 +96,7 @@ Expected<void> Episode::start() {
   }
   CurrentActivity Now("the start");
   // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
-  Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
+  Task.Runner.run(Task.Parameters.StartFromOz ? Level::Oz.Pipeline : "always-inline", M);
   Observation.module(M);
   describe();
   return {};
@@ -169,7 +170,7 @@ Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRe
   return Episode(*this, M, Policy, Request).run();
 }
 
-const TaskRegistration Registration("posetrl", "default<Oz>", &PosetRL::prepare, &replacePipeline);
+const TaskRegistration Registration("posetrl", Level::Oz.Pipeline, &PosetRL::prepare, &replacePipeline);
 
 } // namespace
 

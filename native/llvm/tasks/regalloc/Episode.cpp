@@ -4,7 +4,7 @@
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
-#include "llvm/pipeline/OptSize.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
 #include "spec/Tasks.h"
 
@@ -84,7 +84,7 @@ Expected<void> Regalloc::measure(const Module &M, RegallocConversation &Talk, co
 /// As it is when code generation begins.
 void Regalloc::optimize(Module &M) {
   if (!Parameters.KeepsOptSize)
-    optimizeForSpeed(M);
+    Level::O2.setAttributes(M);
   if (!Parameters.Pipeline.empty()) {
     CurrentActivity Now(Parameters.Pipeline);
     Before.run(Parameters.Pipeline, M);
@@ -180,7 +180,7 @@ measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const 
 /// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
 static void deploy(const TaskRegistration &, PassBuilder &) {}
 
-static const TaskRegistration Eviction("eviction", "default<O2>", &Regalloc::prepare, deploy);
-static const TaskRegistration Priority("priority", "default<O2>", &Regalloc::prepare, deploy);
+static const TaskRegistration Eviction("eviction", Level::O2.Pipeline, &Regalloc::prepare, deploy);
+static const TaskRegistration Priority("priority", Level::O2.Pipeline, &Regalloc::prepare, deploy);
 
 } // namespace mlcb
