@@ -3,6 +3,7 @@
 #pragma once
 
 #include "channel/Channel.h"
+#include "channel/Uri.h"
 #include "protocol/Messages.h"
 #include "spec/TaskSpec.h"
 
@@ -138,22 +139,31 @@ protected:
 /// a RunnerRegistration names. A scheme whose library is absent is one clear error.
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Uri, const InterruptCheck &Interrupted = {});
 
-/// Makes a kind of runner known that is not this library's, by the scheme of its URIs; one static object beside it.
+/// Makes a kind of runner known, by the scheme of its URIs; one static object beside it.
 class RunnerRegistration {
 public:
   /// Rest is what the URI has after its colon.
   using Open = Expected<std::unique_ptr<ModelRunner>> (*)(std::string_view Rest);
 
-  RunnerRegistration(std::string_view Scheme, Open OpenIt)
-      : Scheme(Scheme), OpenIt(OpenIt), Next(std::exchange(Head, this)) {}
+  /// Likewise, of a runner that waits for a learner.
+  using OpenWaiting = Expected<std::unique_ptr<ModelRunner>> (*)(const Uri &Where, const InterruptCheck &Interrupted);
+
+  RunnerRegistration(std::string_view Scheme, Open OpenIt) : RunnerRegistration(Scheme, OpenIt, nullptr) {}
+  RunnerRegistration(std::string_view Scheme, OpenWaiting OpenIt) : RunnerRegistration(Scheme, nullptr, OpenIt) {}
 
   /// Null if nobody registered the scheme.
-  static Open find(std::string_view Scheme);
+  static const RunnerRegistration *find(std::string_view Scheme);
+
+  Expected<std::unique_ptr<ModelRunner>> open(const Uri &Where, const InterruptCheck &Interrupted) const;
 
 private:
+  RunnerRegistration(std::string_view Scheme, Open Simple, OpenWaiting Waiting)
+      : Scheme(Scheme), Simple(Simple), Waiting(Waiting), Next(std::exchange(Head, this)) {}
+
   static const RunnerRegistration *Head;
   std::string_view Scheme;
-  Open OpenIt;
+  Open Simple;
+  OpenWaiting Waiting;
   const RunnerRegistration *Next;
 };
 

@@ -54,52 +54,63 @@ Expected<std::unique_ptr<Channel>> reach(const Uri &Where, Deadline Until, const
   return Place ? (*Place)->connect(Until, Interrupted) : Unexpected(Place.error());
 }
 
-Expected<std::unique_ptr<RemoteRunner>> openRemote(const Uri &Where, const InterruptCheck &Interrupted) {
-  auto Options = optionsOf(Where);
-  if (!Options)
-    return Unexpected(Options.error());
-  Options->Interrupted = Interrupted;
-  const Deadline Until = after(Options->ConnectSeconds);
-  if (Where.Scheme == "pipe")
-    return RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until);
-  auto Link = reach(Where, Until, Interrupted);
-  return Link ? RemoteRunner::hear(std::move(*Link), std::move(*Options), Until) : Unexpected(Link.error());
-}
-
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
   if (!From)
     return Unexpected(From.error());
   return std::unique_ptr<ModelRunner>(std::move(*From));
 }
 
+Expected<std::unique_ptr<ModelRunner>> openRemote(const Uri &Where, const InterruptCheck &Interrupted) {
+  if (Where.Path.empty())
+    return Where.invalid(Forms);
+  auto Options = optionsOf(Where);
+  if (!Options)
+    return Unexpected(Options.error());
+  Options->Interrupted = Interrupted;
+  const Deadline Until = after(Options->ConnectSeconds);
+  if (Where.Scheme == "pipe")
+    return upcast(RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until));
+  auto Link = reach(Where, Until, Interrupted);
+  return Link ? upcast(RemoteRunner::hear(std::move(*Link), std::move(*Options), Until)) : Unexpected(Link.error());
+}
+
+template <class Runner> Expected<std::unique_ptr<ModelRunner>> openLocal(const Uri &Where, const InterruptCheck &) {
+  if (Where.Path.empty())
+    return Where.invalid(Forms);
+  if (auto Allowed = Where.allow({}); !Allowed)
+    return Unexpected(Allowed.error());
+  return upcast(Runner::open(std::string(Where.Path)));
+}
+
+Expected<std::unique_ptr<ModelRunner>> openDefault(std::string_view) { return std::make_unique<DefaultRunner>(); }
+
+const RunnerRegistration Own[] = {
+    {"pipe", openRemote},            {"shm", openRemote},           {"grpc", openRemote},
+    {"onnx", openLocal<OnnxRunner>}, {"aot", openLocal<AotRunner>}, {"default", openDefault},
+};
+
 } // namespace
 
 constinit const RunnerRegistration *RunnerRegistration::Head = nullptr;
 
-RunnerRegistration::Open RunnerRegistration::find(std::string_view Scheme) {
+const RunnerRegistration *RunnerRegistration::find(std::string_view Scheme) {
   for (const RunnerRegistration *One = Head; One; One = One->Next)
     if (One->Scheme == Scheme)
-      return One->OpenIt;
+      return One;
   return nullptr;
+}
+
+Expected<std::unique_ptr<ModelRunner>> RunnerRegistration::open(const Uri &Where, const InterruptCheck &Interrupted) const {
+  if (Waiting)
+    return Waiting(Where, Interrupted);
+  return Simple(Where.Text.substr(std::min(Where.Text.size(), Where.Scheme.size() + 1)));
 }
 
 Expected<std::unique_ptr<ModelRunner>> openRunner(std::string_view Text, const InterruptCheck &Interrupted) {
   const Uri Where = Uri::parse(Text);
-  if (Where.Scheme == "default")
-    return std::make_unique<DefaultRunner>();
-  if (const RunnerRegistration::Open Open = RunnerRegistration::find(Where.Scheme))
-    return Open(Text.substr(std::min(Text.size(), Where.Scheme.size() + 1)));
-  if (Where.Path.empty())
-    return Where.invalid(Forms);
-  if (Where.Scheme == "onnx" || Where.Scheme == "aot") {
-    if (auto Allowed = Where.allow({}); !Allowed)
-      return Unexpected(Allowed.error());
-    const std::string Path(Where.Path);
-    return Where.Scheme == "aot" ? upcast(AotRunner::open(Path)) : upcast(OnnxRunner::open(Path));
-  }
-  if (Where.Scheme == "pipe" || Where.Scheme == "shm" || Where.Scheme == "grpc")
-    return upcast(openRemote(Where, Interrupted));
-  return Where.invalid(std::string("unknown scheme, ") + Forms);
+  if (const RunnerRegistration *Known = RunnerRegistration::find(Where.Scheme))
+    return Known->open(Where, Interrupted);
+  return Where.invalid(Where.Path.empty() ? Forms : std::string("unknown scheme, ") + Forms);
 }
 
 } // namespace mlcb

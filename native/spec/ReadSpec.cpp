@@ -57,8 +57,8 @@ private:
   TensorSpec input(const Json &From) {
     TensorSpec Tensor = tensor(From);
     const std::string_view Role = text(From, "role");
-    Tensor.Role = Role == "mask" ? TensorRole::Mask : TensorRole::Input;
-    require(Role.empty() || Role == "input" || Role == "mask", Tensor.Name, "the role 'input' or 'mask'");
+    Tensor.Role = Role == "mask" ? TensorRole::Mask : Role == "heuristic" ? TensorRole::Heuristic : TensorRole::Input;
+    require(Role.empty() || Role == "input" || Tensor.Role != TensorRole::Input, Tensor.Name, "the role 'input', 'heuristic' or 'mask'");
     Tensor.Low = number(From, "low", Tensor.Role == TensorRole::Mask ? 0 : -Unbounded);
     Tensor.High = number(From, "high", Tensor.Role == TensorRole::Mask ? 1 : Unbounded);
     return Tensor;

@@ -20,10 +20,13 @@ Json describe(const Dim &D) {
   return D.Size;
 }
 
-std::string_view name(TensorRole Role) {
+/// The contract of a heuristic's answer is that of any input: policies without its role stay valid.
+std::string_view name(TensorRole Role, Docs With) {
   switch (Role) {
   case TensorRole::Input:
     return "input";
+  case TensorRole::Heuristic:
+    return With == Docs::Yes ? "heuristic" : "input";
   case TensorRole::Mask:
     return "mask";
   case TensorRole::Metric:
@@ -36,7 +39,7 @@ Json describe(const TensorSpec &Tensor, Docs With) {
   Json Shape = Json::array();
   for (const Dim &D : Tensor.Shape)
     Shape.push_back(describe(D));
-  Json Result{{"name", Tensor.Name}, {"dtype", name(Tensor.Type)}, {"shape", Shape}, {"role", name(Tensor.Role)}};
+  Json Result{{"name", Tensor.Name}, {"dtype", name(Tensor.Type)}, {"shape", Shape}, {"role", name(Tensor.Role, With)}};
   if (Tensor.Role != TensorRole::Metric)
     Result.update({{"low", Tensor.Low}, {"high", Tensor.High}});
   addDoc(Result, Tensor.Doc, With);

@@ -22,7 +22,12 @@ struct Dim {
   bool varies() const { return How == Kind::AtMost; }
 };
 
-enum class TensorRole { Input, Mask, Metric };
+enum class TensorRole {
+  Input,
+  Mask,
+  Heuristic, // an input that holds the answer of the compiler's own heuristic
+  Metric
+};
 
 struct TensorSpec {
   std::string_view Name;
@@ -57,7 +62,7 @@ struct AdviceSpec {
 /// An agent sees its own tensors and mask and gives its own advice.
 struct AgentSpec {
   std::string_view Name;
-  std::vector<TensorSpec> Inputs; // Input and Mask, in declared order
+  std::vector<TensorSpec> Inputs; // all but metrics, in declared order
   AdviceSpec Advice;
 
   /// Index of the mask among the inputs, or -1.

@@ -7,6 +7,7 @@
 //   AGENT(name)                                                one or more, each followed by its own
 //     TENSOR(type, name, (dimensions), low, high, "doc")       dimensions: n, param(x), at_most(n); () is a scalar
 //     MASK(name, (dimensions), "doc")                          int8: 1 where the choice is legal
+//     HEURISTIC(type, name, (dimensions), low, high, "doc")    a tensor that holds the answer of the compiler's own heuristic
 //     ADVICE(argmax, name, choices, "doc")                     or ADVICE(value, name, 1, "doc")
 //   METRIC(type, name, "doc")                                  for rewards: never an input of a model
 #pragma once

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where policies do better than the compiler does without them.
+// The guard of a module: the smaller of its objects, by a policy or by the heuristic.
 #pragma once
 
-#include "llvm/tasks/regalloc/Conversation.h"
+#include "spec/Error.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
 namespace llvm {
 class Module;
-class TargetMachine;
-} // namespace llvm
+}
 
 namespace mlcb {
 
@@ -28,16 +26,10 @@ struct Verdict {
   bool isForPolicy() const { return Policy && (!Heuristic || *Policy <= *Heuristic); }
 };
 
-/// Tries both in forks of this process, so that the module stays as it is and neither a crash nor a changed option survives.
-Verdict compare(llvm::Module &M, measure::Measurer &Target, llvm::function_ref<Expected<void>()> RunPolicy,
-                llvm::StringRef Heuristic);
+/// Tries both in forks of this process, without any other policy of the command line.
+Verdict compare(llvm::Module &M, measure::Measurer &Target, llvm::function_ref<Expected<void>()> RunPolicy, llvm::StringRef Heuristic);
 
-/// Says so in an optimization remark of "mlcb" (`clang -Rpass=mlcb`, `opt -pass-remarks=mlcb`).
+/// Reports a verdict as an optimization remark.
 void remark(const Verdict &V, llvm::StringRef Heuristic, llvm::Module &M);
-
-/// The functions whose registers cost less by Policies than by LLVM's own advisors: see measure::allocationCost. Generates code twice, in a
-/// fork that uses the target machine, with all library functions that the target has; none where that fails. Says in a remark, likewise,
-/// what came out.
-llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenRegalloc Policies);
 
 } // namespace mlcb

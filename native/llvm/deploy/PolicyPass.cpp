@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/deploy/PolicyPass.h"
 
+#include "llvm/deploy/Compilation.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/Targets.h"
 #include "llvm/pipeline/PassRunner.h"
@@ -30,10 +31,10 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<Decider> Who = decide(Task, Task.heuristic(), M);
+    Expected<Decider> Who = PolicySet::ofCommandLine().decide(Task, Task.heuristic(), M);
     Expected<void> Done = Who ? follow(*Who, M) : Unexpected(Who.error());
     if (!Done)
-      refuse(M, Done.error());
+      failCompilation(M, Done.error());
     return PreservedAnalyses::none();
   }
 
@@ -42,7 +43,7 @@ private:
     if (Who == Decider::Heuristic)
       return runPipeline(Task.heuristic(), M);
     if (Who == Decider::Nobody)
-      return Unexpected(noRunnerFor(Task));
+      return Unexpected(PolicySet::ofCommandLine().noPolicyFor(Task));
     return {};
   }
 
@@ -63,7 +64,7 @@ void registerPolicyPasses(PassBuilder &Builder) {
       [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
         return addByName(Name, Passes);
       });
-  if (hasRunners())
+  if (!PolicySet::ofCommandLine().isEmpty())
     TaskRegistration::deployAll(Builder);
 }
 

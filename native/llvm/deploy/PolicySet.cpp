@@ -2,15 +2,10 @@
 #include "llvm/deploy/PolicySet.h"
 
 #include "llvm/deploy/ModuleGuard.h"
-#include "llvm/measure/Measure.h"
-#include "llvm/process/ForkedProbe.h"
 
-#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Signals.h"
-
-#include <map>
 
 using namespace llvm;
 
@@ -20,42 +15,46 @@ static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onn
                                      cl::value_desc("uri"));
 static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy: of its passes where that is smaller, of its allocator in each function where that costs less"));
 
-bool hasRunners() { return !Runners.empty(); }
+static thread_local unsigned Suspensions = 0;
 
-namespace {
+PolicySet &PolicySet::ofCommandLine() {
+  static thread_local PolicySet Policies;
+  return Policies;
+}
 
-/// Those that were opened for a task and are for another one: a learner can be connected to only once.
-thread_local std::map<std::string, std::unique_ptr<ModelRunner>> Unclaimed;
+PolicySet::Suspension::Suspension() { ++Suspensions; }
+PolicySet::Suspension::~Suspension() { --Suspensions; }
 
-/// The task of each that was opened for its own: other tasks need not ask, and a learner does not listen twice.
-thread_local std::map<std::string, std::string> Claimed;
+bool PolicySet::isEmpty() const { return Suspensions > 0 || Runners.empty(); }
+bool PolicySet::isGuarded() const { return Guarded; }
 
-bool isClaimedByOther(const std::string &Uri, StringRef Task) {
+bool PolicySet::isClaimedByOther(const std::string &Uri, StringRef Task) const {
   const auto Known = Claimed.find(Uri);
   return Known != Claimed.end() && Known->second != Task;
 }
 
-Expected<std::unique_ptr<ModelRunner>> open(const std::string &Uri) {
+Expected<std::unique_ptr<ModelRunner>> PolicySet::open(const std::string &Uri) {
   if (auto Known = Unclaimed.extract(Uri))
     return std::move(Known.mapped());
   return openRunner(Uri);
 }
 
-Expected<void> bind(ModelRunner &Runner, StringRef Task) {
+static Expected<void> bind(ModelRunner &Runner, StringRef Task) {
   Expected<BoundSpec> Spec = bindTask(*findTask(std::string_view(Task)), Runner.parameters());
   return Spec ? Runner.bind(std::move(*Spec)) : Unexpected(Spec.error());
 }
 
-} // namespace
-
-Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
+/// The first of the command line for the task, bound as its policy asks unless it is `default:`; null where all are for other tasks.
+Expected<std::unique_ptr<ModelRunner>> PolicySet::runnerFor(const TaskRegistration &Task) {
+  if (isEmpty())
+    return nullptr;
   for (const std::string &Uri : Runners) {
     if (isClaimedByOther(Uri, Task.name()))
       continue;
     Expected<std::unique_ptr<ModelRunner>> Runner = open(Uri);
     if (!Runner)
       return Runner;
-    std::string_view Asked = (*Runner)->task();
+    const std::string_view Asked = (*Runner)->task();
     if (!Asked.empty() && Asked != std::string_view(Task.name())) {
       Unclaimed[Uri] = std::move(*Runner);
       continue;
@@ -70,33 +69,33 @@ Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task) {
   return nullptr;
 }
 
-Expected<std::unique_ptr<ModelRunner>> deciderFor(const TaskRegistration &Task) {
+Expected<std::unique_ptr<ModelRunner>> PolicySet::decider(const TaskRegistration &Task) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (Runner && *Runner && !(*Runner)->decides())
     return nullptr;
   return Runner;
 }
 
-Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task) {
-  Expected<std::unique_ptr<ModelRunner>> Runner = deciderFor(Task);
-  if (!Runner || !*Runner)
-    return Runner;
-  for (auto [Index, Metric] : enumerate((*Runner)->spec().Task.Metrics))
-    if ((*Runner)->wants(Index))
+Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegistration &Task) {
+  Expected<std::unique_ptr<ModelRunner>> Policy = decider(Task);
+  if (!Policy || !*Policy)
+    return Policy;
+  for (auto [Index, Metric] : enumerate((*Policy)->spec().Task.Metrics))
+    if ((*Policy)->wants(Index))
       return fail(ErrorKind::InvalidArgument, "a learner wants the metric " + std::string(Metric.Name) +
                                                   ": expected opt -passes=" + Task.name().str() + " or a worker, which measure");
-  return Runner;
+  return Policy;
 }
 
-Expected<std::unique_ptr<ModelRunner>> unguardedInHost(const TaskRegistration &Task) {
-  Expected<std::unique_ptr<ModelRunner>> Runner = deciderInHost(Task);
-  if (Runner && *Runner && Guarded)
+Expected<std::unique_ptr<ModelRunner>> PolicySet::unguardedInHost(const TaskRegistration &Task) {
+  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
+  if (Policy && *Policy && Guarded)
     return fail(ErrorKind::InvalidArgument,
                 "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
-  return Runner;
+  return Policy;
 }
 
-Error noRunnerFor(const TaskRegistration &Task) {
+Error PolicySet::noPolicyFor(const TaskRegistration &Task) const {
   std::string Others;
   for (const auto &[Uri, Runner] : Unclaimed)
     Others += (Others.empty() ? "" : ", ") + Uri + " is for " + std::string(Runner->task());
@@ -104,15 +103,13 @@ Error noRunnerFor(const TaskRegistration &Task) {
           Task.name().str() + " has no policy: " + (Others.empty() ? "expected -mlcb-runner=onnx:FOLDER" : Others)};
 }
 
-bool isGuarded() { return Guarded; }
-
-Expected<void> mayBeGuarded(const ModelRunner &Runner) {
-  if (Guarded && Runner.isRemote())
+Expected<void> PolicySet::checkGuard(const ModelRunner &Policy) const {
+  if (Guarded && Policy.isRemote())
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice");
   return {};
 }
 
-Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
+Expected<std::unique_ptr<measure::Measurer>> PolicySet::measurerFor(const Module &M) const {
   const auto When = Guarded ? measure::Setup::Now : measure::Setup::WhenMeasured;
   auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, When);
   if (!Target)
@@ -120,37 +117,27 @@ Expected<std::unique_ptr<measure::Measurer>> measurerFor(const Module &M) {
   return std::move(*Target);
 }
 
-void refuse(Module &M, const Error &Why) {
-  if (isRefused(M))
-    return;
-  if (!isProbe())
-    sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
-  M.getContext().emitError("mlcb: " + Why.Message);
-}
-
-bool isRefused(const Module &M) { return M.getContext().getDiagHandlerPtr()->HasErrors; }
-
-Expected<Decider> decide(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
+Expected<Decider> PolicySet::decide(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (!Runner)
     return Unexpected(Runner.error());
   if (!*Runner || !(*Runner)->decides())
     return *Runner ? Decider::Heuristic : Decider::Nobody;
-  if (auto Allowed = mayBeGuarded(**Runner); !Allowed)
+  if (auto Allowed = checkGuard(**Runner); !Allowed)
     return Unexpected(Allowed.error());
   auto Target = measurerFor(M);
   if (!Target)
     return Unexpected(Target.error());
-  auto Pass = Task.prepare((*Runner)->spec(), **Target);
-  if (!Pass)
-    return Unexpected(Pass.error());
-  // What a learner brings is checked before it decides; a policy's was when it was exported.
-  if (auto Ready = (*Runner)->isRemote() ? (*Pass)->prepareAll() : Expected<void>(); !Ready)
+  auto Bound = Task.prepare((*Runner)->spec(), **Target);
+  if (!Bound)
+    return Unexpected(Bound.error());
+  // A learner's parameters are checked before it decides; a policy's were when it was exported.
+  if (auto Ready = (*Runner)->isRemote() ? (*Bound)->prepareAll() : Expected<void>(); !Ready)
     return Unexpected(Ready.error());
 
-  auto RunPolicy = [&] { return (*Pass)->run(M, **Runner, {}).map([](EndReason) {}); };
+  auto RunPolicy = [&] { return (*Bound)->run(M, **Runner, {}).map([](EndReason) {}); };
   if (Guarded) {
-    Verdict V = compare(M, **Target, RunPolicy, Heuristic);
+    const Verdict V = compare(M, **Target, RunPolicy, Heuristic);
     remark(V, Heuristic, M);
     if (!V.isForPolicy())
       return Decider::Heuristic;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/pipeline/DefaultPipeline.h"
 
+#include "llvm/pipeline/Level.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Passes/PassBuilder.h"
 
@@ -8,19 +10,10 @@ using namespace llvm;
 
 namespace mlcb {
 
-namespace {
-
-constexpr StringLiteral LlvmName = "default<", OurName = "clang-default<";
-
-struct NamedLevel {
-  StringRef Name;
-  const OptimizationLevel &Level;
-};
-const NamedLevel Levels[] = {{"O0", OptimizationLevel::O0}, {"O1", OptimizationLevel::O1}, {"O2", OptimizationLevel::O2},
-                             {"O3", OptimizationLevel::O3}, {"Os", OptimizationLevel::Os}, {"Oz", OptimizationLevel::Oz}};
+static constexpr StringLiteral LlvmName = "default<", OurName = "clang-default<";
 
 /// As clang's driver decides (shouldEnableVectorizerAtOLevel) and its front end (-funroll-loops).
-PipelineTuningOptions tuningFor(OptimizationLevel Level) {
+static PipelineTuningOptions tuningFor(OptimizationLevel Level) {
   bool Eager = Level.getSpeedupLevel() > 1;
   PipelineTuningOptions Tuning;
   Tuning.LoopUnrolling = Tuning.LoopInterleaving = Tuning.SLPVectorization = Eager;
@@ -28,12 +21,8 @@ PipelineTuningOptions tuningFor(OptimizationLevel Level) {
   return Tuning;
 }
 
-/// Whether what stands behind `default<` is a level; what is none, LLVM's own parser refuses by the name that the user wrote.
-bool namesLevel(StringRef Text) {
-  return any_of(Levels, [&](const NamedLevel &L) { return Text.starts_with((L.Name + ">").str()); });
-}
-
-} // namespace
+/// Whether a level and a '>' come first. A name that is no level is left to LLVM's own parser, which refuses it as the user wrote it.
+static bool startsWithLevel(StringRef Text) { return Text.contains('>') && Level::named(Text.split('>').first); }
 
 std::string asClangHasIt(StringRef Pipeline) {
   std::string Result;
@@ -41,7 +30,7 @@ std::string asClangHasIt(StringRef Pipeline) {
     StringRef Name = Pipeline.take_while([](char C) { return isAlnum(C) || C == '-' || C == '_'; });
     StringRef Rest = Pipeline.drop_front(Name.size());
     StringRef Word = Pipeline.take_front(Name.size() + 1);
-    Result += Word == LlvmName && namesLevel(Rest.drop_front()) ? StringRef(OurName) : Word;
+    Result += Word == LlvmName && startsWithLevel(Rest.drop_front()) ? StringRef(OurName) : Word;
     Pipeline = Rest.drop_front(Rest.empty() ? 0 : 1);
   }
   return Result;
@@ -51,21 +40,14 @@ void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstru
                          std::function<void(PassBuilder &)> Extend) {
   Builder.registerPipelineParsingCallback(
       [&, Extend = std::move(Extend)](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-        auto *Known = find_if(Levels, [&](const NamedLevel &L) { return Name == (OurName + L.Name + ">").str(); });
-        if (Known == std::end(Levels))
+        const Level *Known = Name.consume_front(OurName) && Name.consume_back(">") ? Level::named(Name) : nullptr;
+        if (!Known)
           return false;
-        PassBuilder Clang(&Target, tuningFor(Known->Level), /*PGOOpt=*/std::nullopt, &Callbacks);
+        PassBuilder Clang(&Target, tuningFor(*Known->Built), /*PGOOpt=*/std::nullopt, &Callbacks);
         Extend(Clang);
-        Passes.addPass(Clang.buildPerModuleDefaultPipeline(Known->Level));
+        Passes.addPass(Clang.buildPerModuleDefaultPipeline(*Known->Built));
         return true;
       });
-}
-
-std::string defaultPipeline(unsigned SpeedupLevel, unsigned SizeLevel) {
-  auto *Found = find_if(Levels, [&](const NamedLevel &L) {
-    return L.Level.getSpeedupLevel() == SpeedupLevel && L.Level.getSizeLevel() == SizeLevel;
-  });
-  return (LlvmName + (Found == std::end(Levels) ? "Oz" : Found->Name) + ">").str();
 }
 
 } // namespace mlcb

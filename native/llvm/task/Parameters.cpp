@@ -3,6 +3,10 @@
 
 #include "llvm/pipeline/Action.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
 using namespace llvm;
 
 namespace mlcb {
@@ -11,41 +15,103 @@ Unexpected invalidParameter(const BoundSpec &Spec, const Twine &Why) {
   return fail(ErrorKind::InvalidArgument, (Twine(StringRef(Spec.Task.Name)) + "/" + Why).str());
 }
 
-Expected<json::Object> parametersOf(const BoundSpec &Spec) {
+ParameterReader::ParameterReader(const BoundSpec &Spec) : Spec(Spec) {
   llvm::Expected<json::Value> Parsed = json::parse(Spec.Parameters);
   if (!Parsed)
-    return invalidParameter(Spec, "parameters: " + toString(Parsed.takeError()));
-  json::Object *Root = Parsed->getAsObject();
-  if (!Root)
-    return invalidParameter(Spec, "parameters: expected an object");
-  return std::move(*Root);
+    reject("parameters: " + toString(Parsed.takeError()));
+  else if (json::Object *Root = Parsed->getAsObject())
+    Values = std::move(*Root);
+  else
+    reject("parameters: expected an object");
 }
 
-Expected<std::string> readPipeline(const BoundSpec &Spec, const json::Object &Parameters) {
-  const StringRef Text = Parameters.getString("pipeline").value_or("");
-  if (Text.empty())
-    return std::string();
-  Expected<Action> Parsed = parseAction(Text);
+void ParameterReader::reject(const Twine &Why) {
+  if (!FirstError)
+    FirstError = invalidParameter(Spec, Why).value();
+}
+
+std::string ParameterReader::pipeline(StringRef Expected) {
+  const std::string Text = text("pipeline");
+  if (Text.empty()) {
+    if (!Expected.empty())
+      reject("pipeline: expected " + Expected);
+    return "";
+  }
+  auto Parsed = parseAction(Text);
   if (!Parsed)
-    return invalidParameter(Spec, "pipeline: " + Parsed.error().Message);
-  if (Parsed->Stages.size() != 1 || !Parsed->Stages.front().Options.empty())
-    return invalidParameter(Spec, "pipeline: '" + Text + "', expected one pipeline without options");
-  return std::move(Parsed->Stages.front().Pipeline);
+    reject("pipeline: " + Parsed.error().Message);
+  else if (Parsed->Stages.size() != 1 || !Parsed->Stages.front().Options.empty())
+    reject("pipeline: '" + Text + "', expected one pipeline without options");
+  else
+    return std::move(Parsed->Stages.front().Pipeline);
+  return "";
 }
 
-Expected<bool> readKeepsOptSize(const BoundSpec &Spec, const json::Object &Parameters) {
-  const std::optional<bool> Keeps = Parameters.getBoolean("optsize");
-  return Keeps ? Expected<bool>(*Keeps) : invalidParameter(Spec, "optsize: expected true or false");
+bool ParameterReader::boolean(StringRef Name) {
+  const std::optional<bool> Value = Values.getBoolean(Name);
+  if (!Value)
+    reject(Name + ": expected true or false");
+  return Value.value_or(false);
 }
 
-Expected<const Vocabulary *> readVocabulary(const BoundSpec &Spec, const json::Object &Parameters) {
+bool ParameterReader::zeroOrOne(StringRef Name) {
+  const int64_t Value = Values.getInteger(Name).value_or(-1);
+  if (Value != 0 && Value != 1)
+    reject(Name + ": expected 0 or 1");
+  return Value == 1;
+}
+
+int64_t ParameterReader::integer(StringRef Name, int64_t Least) {
+  const std::optional<int64_t> Value = Values.getInteger(Name);
+  if (!Value || *Value < Least)
+    reject(Name + ": expected at least " + Twine(Least));
+  return Value.value_or(Least);
+}
+
+double ParameterReader::number(StringRef Name, int64_t Least) {
+  const double Value = Values.getNumber(Name).value_or(NAN);
+  if (!(Value >= static_cast<double>(Least)))
+    reject(Name + ": expected at least " + Twine(Least));
+  return Value;
+}
+
+std::string ParameterReader::text(StringRef Name) { return Values.getString(Name).value_or("").str(); }
+
+std::vector<std::string> ParameterReader::texts(StringRef Name, StringRef Items) {
+  std::vector<std::string> Texts;
+  const json::Array *List = Values.getArray(Name);
+  if (!List || List->empty())
+    reject(Name + ": expected a list of " + Items);
+  else
+    for (const json::Value &Item : *List)
+      if (const std::optional<StringRef> Text = Item.getAsString())
+        Texts.push_back(Text->str());
+      else
+        reject(Name + ": something that is no text");
+  return Texts;
+}
+
+size_t ParameterReader::oneOf(StringRef Name, ArrayRef<StringRef> Words) {
+  const std::string Word = text(Name);
+  const auto Found = find(Words, Word);
+  if (Found != Words.end())
+    return static_cast<size_t>(Found - Words.begin());
+  std::string Known = ("'" + Words.front() + "'").str();
+  for (StringRef Other : Words.drop_front())
+    Known += (Other == Words.back() ? " or '" : ", '") + Other.str() + "'";
+  reject(Name + ": '" + Word + "', expected " + Known);
+  return 0;
+}
+
+const Vocabulary *ParameterReader::vocabulary() {
+  if (FirstError)
+    return nullptr;
   Expected<const Vocabulary *> Seeds = Vocabulary::shared();
   if (!Seeds)
-    return Seeds;
-  const int64_t Dimension = Parameters.getInteger("dimension").value_or(0);
-  if (auto Same = (*Seeds)->expect(Dimension, Parameters.getString("vocabulary").value_or("")); !Same)
-    return fail(ErrorKind::SpecMismatch, std::string(Spec.Task.Name) + "/" + Same.error().Message);
-  return Seeds;
+    FirstError = Seeds.error();
+  else if (auto Same = (*Seeds)->expect(integer("dimension"), text("vocabulary")); !Same)
+    FirstError = Error{ErrorKind::SpecMismatch, std::string(Spec.Task.Name) + "/" + Same.error().Message};
+  return FirstError ? nullptr : *Seeds;
 }
 
 } // namespace mlcb

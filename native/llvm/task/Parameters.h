@@ -1,30 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the parameters of several tasks have in common.
+// The parameters of a bound spec as C++ values.
 #pragma once
 
 #include "llvm/observe/Vocabulary.h"
 #include "spec/TaskSpec.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/JSON.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace mlcb {
 
-/// A parameter that means nothing, as `posetrl/max_steps: expected at least 1`.
+/// The error of a parameter, as `posetrl/max_steps: expected at least 1`.
 Unexpected invalidParameter(const BoundSpec &Spec, const llvm::Twine &Why);
 
-/// The parameters of a bound spec, by name.
-Expected<llvm::json::Object> parametersOf(const BoundSpec &Spec);
+/// Reads parameters by name and keeps the first error. After an error the values mean nothing; result() gives the error then.
+class ParameterReader {
+public:
+  explicit ParameterReader(const BoundSpec &Spec);
 
-/// The parameter `pipeline`: one pipeline without options around it, made safe as those of actions are; empty where it is.
-Expected<std::string> readPipeline(const BoundSpec &Spec, const llvm::json::Object &Parameters);
+  /// The parameter `pipeline`: one pipeline without options around it, made safe as those of actions are. Whether LLVM has its passes is not
+  /// looked at. An empty one is an error if Expected names what it should be.
+  std::string pipeline(llvm::StringRef Expected = "");
 
-/// The parameter `optsize`: whether functions keep the attributes minsize and optsize.
-Expected<bool> readKeepsOptSize(const BoundSpec &Spec, const llvm::json::Object &Parameters);
+  bool boolean(llvm::StringRef Name);
 
-/// The vocabulary of this process, where it is the one that `dimension` and `vocabulary` name.
-Expected<const Vocabulary *> readVocabulary(const BoundSpec &Spec, const llvm::json::Object &Parameters);
+  /// A boolean that is declared as 0 or 1, because it is also a dimension.
+  bool zeroOrOne(llvm::StringRef Name);
+
+  int64_t integer(llvm::StringRef Name, int64_t Least = 0);
+  double number(llvm::StringRef Name, int64_t Least);
+  std::string text(llvm::StringRef Name);
+
+  /// A list of texts that is not empty. Items names its elements in the error.
+  std::vector<std::string> texts(llvm::StringRef Name, llvm::StringRef Items);
+
+  /// The index of the word that the parameter is.
+  size_t oneOf(llvm::StringRef Name, llvm::ArrayRef<llvm::StringRef> Words);
+
+  /// The vocabulary of this process, if it is the one that `dimension` and `vocabulary` name; null after an error.
+  const Vocabulary *vocabulary();
+
+  /// An error of the task's own, as `max_steps: expected at least 1`.
+  void reject(const llvm::Twine &Why);
+
+  template <class T> Expected<T> result(T Read) const {
+    return FirstError ? Expected<T>(Unexpected(*FirstError)) : Expected<T>(std::move(Read));
+  }
+
+private:
+  const BoundSpec &Spec;
+  llvm::json::Object Values;
+  std::optional<Error> FirstError;
+};
 
 } // namespace mlcb

@@ -27,12 +27,12 @@ static_assert(static_cast<size_t>(inliner::advisor::inlining_default) == static_
 /// LLVM's view of the policy. The question itself is put by the advisor, which knows the call.
 class FeatureBuffers final : public MLModelRunner {
 public:
-  FeatureBuffers(LLVMContext &Context, const std::vector<llvm::TensorSpec> &Specs, InlineConversation &Questions)
+  FeatureBuffers(LLVMContext &Context, const std::vector<llvm::TensorSpec> &Specs, InlineConversation &Talk)
       : MLModelRunner(Context, Kind::NoOp, Specs.size()) {
     // What comes after the features is LLVM's own embeddings, where its vocabulary is cached: LLVM keeps those itself.
     for (auto [Index, Spec] : enumerate(Specs))
       setUpBufferForTensor(Index, Spec,
-                           Index < static_cast<size_t>(FeatureIndex::callee_embedding) ? Questions.feature(Index) : nullptr);
+                           Index < static_cast<size_t>(FeatureIndex::callee_embedding) ? Talk.feature(Index) : nullptr);
   }
 
 private:
@@ -60,14 +60,14 @@ private:
 class PolicyInlineAdvisor final : public MLInlineAdvisor {
 public:
   PolicyInlineAdvisor(Module &M, ModuleAnalysisManager &Modules, FunctionAnalysisManager &Functions, const InlineParams &Params,
-                      InlineContext Context, std::shared_ptr<InlineConversation> Questions)
+                      InlineContext Context, std::shared_ptr<InlineConversation> Asked)
       : MLInlineAdvisor(
             M, Modules,
             [&](const std::vector<llvm::TensorSpec> &Specs) {
-              return std::make_unique<FeatureBuffers>(M.getContext(), Specs, *Questions);
+              return std::make_unique<FeatureBuffers>(M.getContext(), Specs, *Asked);
             },
             [this](CallBase &Call) { return asksHeuristic(Call); }),
-        Heuristic(M, Functions, Params, Context), Limit(Questions->parameters().Growth), Questions(std::move(Questions)) {}
+        Heuristic(M, Functions, Params, Context), Limit(Asked->parameters().Growth), Talk(std::move(Asked)) {}
 
 private:
   /// MLInlineAdvisor never inlines a function into itself, and asks nobody; LLVM's heuristic may, and decides here.
@@ -78,7 +78,7 @@ private:
   }
 
   std::unique_ptr<MLInlineAdvice> getAdviceFromModel(CallBase &Call, OptimizationRemarkEmitter &Remarks) override {
-    return std::make_unique<MLInlineAdvice>(this, Call, Remarks, Questions->ask(Call, asksHeuristic(Call)));
+    return std::make_unique<MLInlineAdvice>(this, Call, Remarks, Talk->ask(Call, asksHeuristic(Call)));
   }
 
   bool asksHeuristic(CallBase &Call) {
@@ -89,30 +89,30 @@ private:
 
   DefaultInlineAdvisor Heuristic;
   GrowthLimit Limit;
-  std::shared_ptr<InlineConversation> Questions;
+  std::shared_ptr<InlineConversation> Talk;
 };
 
 /// What the factory, a plain function, cannot be told otherwise.
 struct Host {
   ModuleAnalysisManager *Modules;
-  OpenQuestions Open;
+  OpenInlineConversation Open;
 };
 thread_local Host Current;
 
 InlineAdvisor *makeAdvisor(Module &M, FunctionAnalysisManager &Functions, InlineParams Params, InlineContext Context) {
-  if (std::shared_ptr<InlineConversation> Questions = Current.Open(M))
-    return new PolicyInlineAdvisor(M, *Current.Modules, Functions, Params, Context, std::move(Questions));
+  if (std::shared_ptr<InlineConversation> Talk = Current.Open(M))
+    return new PolicyInlineAdvisor(M, *Current.Modules, Functions, Params, Context, std::move(Talk));
   return new DefaultInlineAdvisor(M, Functions, Params, Context);
 }
 
 } // namespace
 
-void adviseHost(ModuleAnalysisManager &Modules, OpenQuestions Open) {
+void adviseHost(ModuleAnalysisManager &Modules, OpenInlineConversation Open) {
   Current = {&Modules, std::move(Open)};
   Modules.registerPass([] { return PluginInlineAdvisorAnalysis(makeAdvisor); });
 }
 
-InlineAdvisorScope::InlineAdvisorScope(ModuleAnalysisManager &Modules, OpenQuestions Open)
+InlineAdvisorScope::InlineAdvisorScope(ModuleAnalysisManager &Modules, OpenInlineConversation Open)
     : OuterModules(Current.Modules), OuterOpen(std::move(Current.Open)) {
   adviseHost(Modules, std::move(Open));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/inliner/Episode.h"
 
+#include "llvm/pipeline/Level.h"
 #include "llvm/task/Baselines.h"
+#include "llvm/task/Metrics.h"
 #include "llvm/tasks/inliner/Advisor.h"
 #include "llvm/tasks/inliner/Deploy.h"
 #include "spec/Tasks.h"
@@ -32,16 +34,17 @@ Expected<std::unique_ptr<BoundTask>> Inliner::prepare(const BoundSpec &Spec, mea
 Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
-  auto Questions = std::make_shared<InlineConversation>(Parameters, Policy, &Target, Request.Barred, Request.Verify);
+  auto Measure = [&] { return fillMetrics<Metric>(Policy, M, Target); };
+  auto Talk = std::make_shared<InlineConversation>(M, Parameters, Policy, Request, Measure);
   {
     CurrentActivity Now(Parameters.Pipeline);
-    InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Questions; });
+    InlineAdvisorScope Scope(Asking.modules(), [&](Module &) { return Talk; });
     const Stage S{{}, Parameters.Pipeline};
     ModulePassManager Once = Parsed ? std::move(*Parsed) : std::move(*Asking.parse(S));
     Parsed.reset();
     Asking.run(std::move(Once), S, M);
   }
-  return Questions->finish(M);
+  return Talk->finish([&] { return Talk->verify("the inliner").and_then(Measure); });
 }
 
 Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
@@ -49,6 +52,6 @@ Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, con
   return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
-static const TaskRegistration Registration("inliner", "default<Oz>", &Inliner::prepare, &adviseHostInliner);
+static const TaskRegistration Registration("inliner", Level::Oz.Pipeline, &Inliner::prepare, &adviseHostInliner);
 
 } // namespace mlcb

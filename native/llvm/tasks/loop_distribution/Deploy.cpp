@@ -2,6 +2,7 @@
 #include "llvm/tasks/loop_distribution/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/PolicySet.h"
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/tasks/loop_distribution/Parameters.h"
 
@@ -14,44 +15,42 @@ namespace mlcb {
 
 namespace {
 
-using HostLoops = Hosted<LoopConversation>;
+/// The conversation with the policy of the command line about the module at work.
+class HostConversation {
+public:
+  explicit HostConversation(const TaskRegistration &Task) : Task(Task) {}
 
-Expected<std::shared_ptr<HostLoops>> openHost(const TaskRegistration &Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = unguardedInHost(Task);
-  if (!Policy)
-    return Unexpected(Policy.error());
-  if (!*Policy)
-    return nullptr;
-  Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read((*Policy)->spec());
-  if (!Parameters)
-    return Unexpected(Parameters.error());
-  auto Make = [&](ModelRunner &Asked) { return LoopConversation(Parameters->Seeds, Asked); };
-  return std::make_shared<HostLoops>(M, std::move(*Policy), Make);
-}
-
-/// Whoever is asked about the module at work.
-struct Conversation {
-  const TaskRegistration &Task;
-  bool Opened = false;
-  std::shared_ptr<LoopConversation> Questions;
-
-  LoopConversation *questions(Module &M) {
-    if (!Opened && !isRefused(M))
-      Questions = questionsOf(openHost(Task, M), M);
+  /// Opened when it is first asked for; null where there is no policy.
+  LoopConversation *about(Module &M) {
+    if (!Opened && !hasFailed(M))
+      Talk = open(M);
     Opened = true;
-    return Questions.get();
+    return Talk.get();
   }
 
   void end() {
-    Questions.reset();
+    Talk.reset();
     Opened = false;
   }
+
+private:
+  std::shared_ptr<LoopConversation> open(Module &M) const {
+    return host<LoopConversation>(M, PolicySet::ofCommandLine().unguardedInHost(Task), [&](ModelRunner &Policy) {
+      return LoopDistributionParameters::read(Policy.spec()).map([&](const LoopDistributionParameters &Parameters) {
+        return std::make_unique<LoopConversation>(M, Parameters.Seeds, Policy, EpisodeRequest());
+      });
+    });
+  }
+
+  const TaskRegistration &Task;
+  bool Opened = false;
+  std::shared_ptr<LoopConversation> Talk;
 };
 
 /// Ends the conversation about a module.
 class EndPass : public PassInfoMixin<EndPass> {
 public:
-  explicit EndPass(std::shared_ptr<Conversation> Talk) : Talk(std::move(Talk)) {}
+  explicit EndPass(std::shared_ptr<HostConversation> Talk) : Talk(std::move(Talk)) {}
 
   static bool isRequired() { return true; }
 
@@ -61,17 +60,17 @@ public:
   }
 
 private:
-  std::shared_ptr<Conversation> Talk;
+  std::shared_ptr<HostConversation> Talk;
 };
 
 } // namespace
 
 void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(Function &F)> Open) {
   auto OpenAnswer = [Open = std::move(Open)](Function &F) -> LoopDistributionPass::Answer {
-    LoopConversation *Questions = Open(F);
-    if (!Questions)
+    LoopConversation *Talk = Open(F);
+    if (!Talk)
       return nullptr;
-    return [Questions](const loops::DependenceGraph &G, unsigned) { return Questions->answer(G); };
+    return [Talk](const loops::DependenceGraph &G, unsigned) { return Talk->answer(G); };
   };
   Builder.registerVectorizerStartEPCallback([OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) {
     Passes.addPass(LoopDistributionPass(OpenAnswer));
@@ -79,8 +78,8 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(
 }
 
 void splitHost(const TaskRegistration &Task, PassBuilder &Builder) {
-  auto Talk = std::make_shared<Conversation>(Task);
-  askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->questions(*F.getParent()); });
+  auto Talk = std::make_shared<HostConversation>(Task);
+  askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->about(*F.getParent()); });
   Builder.registerOptimizerLastEPCallback(
       [Talk](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Passes.addPass(EndPass(Talk)); });
 }

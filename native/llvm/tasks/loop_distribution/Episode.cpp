@@ -3,7 +3,7 @@
 
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
-#include "llvm/pipeline/OptSize.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/InterleavedTiming.h"
@@ -13,7 +13,6 @@
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <cmath>
@@ -26,25 +25,25 @@ using loop_distribution::Metric;
 
 static bool wantsTime(const ModelRunner &Policy) { return Policy.wants(Metric::seconds) || Policy.wants(Metric::seconds_default); }
 
-static void tellSeconds(ModelRunner &Policy, double Default, double Own) {
+static void writeSeconds(ModelRunner &Policy, double Default, double Own) {
   Policy.metric<double>(Metric::seconds_default) = Default;
   Policy.metric<double>(Metric::seconds) = Own;
 }
 
-static Expected<void> tellTime(const Module &M, ModelRunner &Policy, InterleavedTiming *Timing) {
+static Expected<void> measureTime(const Module &M, ModelRunner &Policy, InterleavedTiming *Timing) {
   if (!Timing) {
-    tellSeconds(Policy, NAN, NAN);
+    writeSeconds(Policy, NAN, NAN);
     return {};
   }
   if (auto Entered = Timing->enter(CloneModule(M)); !Entered)
     return Entered;
-  return Timing->run().map([&](const std::vector<double> &Least) { tellSeconds(Policy, Least.front(), Least.back()); });
+  return Timing->run().map([&](const std::vector<double> &Least) { writeSeconds(Policy, Least.front(), Least.back()); });
 }
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
     : Parameters(std::move(Given)), Target(Target),
       Asking(Target.targetMachine(),
-             [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Questions; }); }),
+             [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Talk; }); }),
       Heuristic(Target.targetMachine()) {}
 
 Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
@@ -62,31 +61,19 @@ Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &
 
 Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   if (!Parameters.KeepsOptSize)
-    optimizeForSpeed(M);
+    Level::O3.setAttributes(M);
   if (auto Measured = baselines(M, Policy, Request); !Measured)
     return Unexpected(Measured.error());
-  WorkClock Work;
-  LoopConversation Asked(
-      Parameters.Seeds, Policy, Request.Barred, [&] { endTurn<Metric>(Policy, Work); },
-      [&] { beginTurn(Policy, Work); });
+  LoopConversation Asked(M, Parameters.Seeds, Policy, Request);
   {
     CurrentActivity Now(Parameters.Pipeline);
-    Questions = &Asked;
+    Talk = &Asked;
     Asking.run(Parameters.Pipeline, M);
-    Questions = nullptr;
+    Talk = nullptr;
   }
-  Work.pause();
-  if (Asked.failure())
-    return Unexpected(*Asked.failure());
-  if (Request.Verify && verifyModule(M))
-    return fail(ErrorKind::SystemError, "splitting loops leaves a module that LLVM's verifier refuses");
-  Policy.metric<int64_t>(Metric::loops) = Asked.loops();
-  Policy.metric<int64_t>(Metric::parts) = Asked.parts();
-  if (auto Measured = measure(M, Policy, Request); !Measured)
-    return Unexpected(Measured.error());
-  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
-  const EndReason Why = Asked.asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
-  return Policy.end(Why).map([Why] { return Why; });
+  return Asked.finish([&] {
+    return Asked.verify("splitting loops").and_then([&] { return measure(M, Asked, Request); });
+  });
 }
 
 Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
@@ -109,15 +96,18 @@ Expected<void> LoopDistribution::enterDefault(const Module &Loaded, InterleavedT
   return Timing.enter(std::move(Default));
 }
 
-Expected<void> LoopDistribution::measure(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+Expected<void> LoopDistribution::measure(Module &M, LoopConversation &Asked, const EpisodeRequest &Request) {
+  ModelRunner &Policy = Asked.policy();
+  Policy.metric<int64_t>(Metric::loops) = Asked.loops();
+  Policy.metric<int64_t>(Metric::parts) = Asked.parts();
   if (Policy.wants(Metric::cost))
     Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
   if (wantsTime(Policy))
-    if (auto Told = tellTime(M, Policy, Request.Timing); !Told)
+    if (auto Told = measureTime(M, Policy, Request.Timing); !Told)
       return Told;
   return fillMetrics<Metric>(Policy, M, Target);
 }
 
-static const TaskRegistration Registration("loop_distribution", "default<O3>", &LoopDistribution::prepare, &splitHost);
+static const TaskRegistration Registration("loop_distribution", Level::O3.Pipeline, &LoopDistribution::prepare, &splitHost);
 
 } // namespace mlcb

@@ -21,11 +21,11 @@ public:
 private:
   Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
   Expected<void> enterDefault(const llvm::Module &Loaded, InterleavedTiming &Timing);
-  Expected<void> measure(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
+  Expected<void> measure(llvm::Module &M, LoopConversation &Asked, const EpisodeRequest &Request);
 
   LoopDistributionParameters Parameters;
   measure::Measurer &Target;
-  LoopConversation *Questions = nullptr; // of the episode that runs
+  LoopConversation *Talk = nullptr; // of the episode that runs
   PassRunner Asking, Heuristic;
 };
 

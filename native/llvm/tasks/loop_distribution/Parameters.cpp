@@ -3,25 +3,12 @@
 
 #include "llvm/task/Parameters.h"
 
-using namespace llvm;
-
 namespace mlcb {
 
 Expected<LoopDistributionParameters> LoopDistributionParameters::read(const BoundSpec &Spec) {
-  Expected<json::Object> Root = parametersOf(Spec);
-  if (!Root)
-    return Unexpected(Root.error());
-  Expected<std::string> Pipeline = readPipeline(Spec, *Root);
-  if (!Pipeline)
-    return Unexpected(Pipeline.error());
-  if (Pipeline->empty())
-    return invalidParameter(Spec, "pipeline: expected one that vectorizes");
-  Expected<bool> KeepsOptSize = readKeepsOptSize(Spec, *Root);
-  if (!KeepsOptSize)
-    return Unexpected(KeepsOptSize.error());
-  const bool Embeds = Root->getInteger("dimension").value_or(0) != 0;
-  Expected<const Vocabulary *> Seeds = Embeds ? readVocabulary(Spec, *Root) : nullptr;
-  return Seeds.map([&](const Vocabulary *V) { return LoopDistributionParameters{std::move(*Pipeline), *KeepsOptSize, V}; });
+  ParameterReader From(Spec);
+  return From.result(LoopDistributionParameters{From.pipeline("one that vectorizes"), From.boolean("optsize"),
+                                                From.integer("dimension") ? From.vocabulary() : nullptr});
 }
 
 } // namespace mlcb

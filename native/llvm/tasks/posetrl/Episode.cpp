@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/task/BoundTask.h"
-#include "llvm/task/Metrics.h"
+#include "llvm/task/Conversation.h"
 #include "llvm/tasks/posetrl/ActionSpace.h"
 #include "llvm/tasks/posetrl/Deploy.h"
 #include "llvm/tasks/posetrl/Observation.h"
@@ -10,7 +11,6 @@
 #include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 
 using namespace llvm;
 
@@ -44,33 +44,30 @@ private:
   std::optional<ActionSpace> Actions;
 };
 
-/// One module under one policy.
-class Episode {
+/// The questions about the order of passes on one module, and the passes between them.
+class Episode final : public Conversation {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
-      : Task(Task), M(M), Policy(Policy), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
+      : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
         Mask(Task.Actions->size(), Request.Barred) {}
 
   Expected<EndReason> run();
 
 private:
   Expected<void> start();
-  Expected<size_t> ask();
   Expected<void> apply(size_t Index);
   bool atHorizon() const { return static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps; }
   void describe();
   Expected<void> measure();
-  Expected<EndReason> finish(EndReason Why);
+  Expected<EndReason> end(EndReason Why) { return finish([this] { return measure(); }, Why); }
 
   PosetRL &Task;
   Module &M;
-  ModelRunner &Policy;
   const EpisodeRequest &Request;
   PosetRLObservation Observation;
   ActionMask Mask;
   std::vector<int64_t> Taken;
   bool Measured = false; // the module as it is now
-  WorkClock Work;
 };
 
 Expected<EndReason> Episode::run() {
@@ -78,45 +75,28 @@ Expected<EndReason> Episode::run() {
     return Unexpected(Started.error());
   while (true) {
     if (atHorizon())
-      return finish(EndReason::Horizon);
+      return end(EndReason::Horizon);
     if (!Mask.allowsAny())
-      return finish(Taken.empty() ? EndReason::NoDecisions : EndReason::Exhausted);
-    Expected<size_t> Choice = ask();
+      return end(Taken.empty() ? EndReason::NoDecisions : EndReason::Exhausted);
+    Expected<size_t> Choice = ask<size_t>();
     if (!Choice)
       return Unexpected(Choice.error());
     if ((*Task.Actions)[*Choice].isStop())
-      return finish(EndReason::Stopped);
+      return end(EndReason::Stopped);
     if (auto Applied = apply(*Choice); !Applied)
       return Unexpected(Applied.error());
   }
 }
 
-Expected<size_t> Episode::ask() {
-  if (!Policy.measuresEndAlone())
-    if (auto Done = measure(); !Done)
-      return Unexpected(Done.error());
-  endTurn<posetrl::Metric>(Policy, Work);
-  auto Choice = Policy.evaluate<size_t>();
-  beginTurn(Policy, Work);
-  return Choice;
-}
-
-Expected<EndReason> Episode::finish(EndReason Why) {
-  if (auto Done = measure(); !Done)
-    return Unexpected(Done.error());
-  endTurn<posetrl::Metric>(Policy, Work);
-  return Policy.end(Why).map([Why] { return Why; });
-}
-
 Expected<void> Episode::start() {
   {
-    const Uncounted Measuring(Work);
+    const Uncounted Measuring(clock());
     if (auto Measured = Observation.baselines(M, {Task.Runner, Task.Target, Request.Cache, Request.Program}); !Measured)
       return Measured;
   }
   CurrentActivity Now("the start");
   // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
-  Task.Runner.run(Task.Parameters.StartFromOz ? "default<Oz>" : "always-inline", M);
+  Task.Runner.run(Task.Parameters.StartFromOz ? Level::Oz.Pipeline : "always-inline", M);
   Observation.module(M);
   describe();
   return {};
@@ -129,10 +109,10 @@ Expected<void> Episode::apply(size_t Index) {
   Expected<bool> MayHaveChanged = Task.Actions->apply(Index, M);
   if (!MayHaveChanged)
     return Unexpected(MayHaveChanged.error());
-  if (Request.Verify && verifyModule(M))
-    return fail(ErrorKind::SystemError, "action '" + Chosen.Text + "' leaves a module that LLVM's verifier refuses");
+  if (auto Sound = verify("action '" + Chosen.Text + "'"); !Sound)
+    return Sound;
   Taken.push_back(Index);
-  if (atHorizon() && !Policy.observesEnd())
+  if (atHorizon() && !policy().observesEnd())
     return {};
   Observation.module(M);
   // Some passes change the module and say that all is preserved.
@@ -157,7 +137,6 @@ Expected<void> Episode::measure() {
   if (Measured)
     return {};
   Measured = true;
-  const Uncounted Measuring(Work);
   return Observation.metrics(M);
 }
 
@@ -191,7 +170,7 @@ Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRe
   return Episode(*this, M, Policy, Request).run();
 }
 
-const TaskRegistration Registration("posetrl", "default<Oz>", &PosetRL::prepare, &replacePipeline);
+const TaskRegistration Registration("posetrl", Level::Oz.Pipeline, &PosetRL::prepare, &replacePipeline);
 
 } // namespace
 

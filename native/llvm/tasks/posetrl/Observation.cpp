@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/posetrl/Observation.h"
 
+#include "llvm/pipeline/Level.h"
 #include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"
 
@@ -18,13 +19,13 @@ Expected<void> PosetRLObservation::baselines(const Module &Loaded, BaselineMeter
   if (Policy.wants(Metric::size_unoptimized)) // without always-inline a program is not all there
     Policy.metric<int64_t>(Metric::size_unoptimized) = Meter.after("always-inline", Loaded).Size;
   if (Policy.wants(Metric::size_oz) || Policy.wants(Metric::text_oz) || Policy.wants(Metric::ir_instructions_oz)) {
-    Baseline Oz = Meter.after("default<Oz>", Loaded);
+    Baseline Oz = Meter.after(Level::Oz.Pipeline, Loaded);
     Policy.metric<int64_t>(Metric::size_oz) = Oz.Size;
     Policy.metric<int64_t>(Metric::text_oz) = Oz.Text;
     Policy.metric<int64_t>(Metric::ir_instructions_oz) = Oz.Instructions;
   }
   if (Policy.wants(Metric::throughput_oz)) {
-    Expected<double> Cycles = Meter.throughputAfter("default<Oz>", Loaded);
+    Expected<double> Cycles = Meter.throughputAfter(Level::Oz.Pipeline, Loaded);
     if (!Cycles)
       return Unexpected(Cycles.error());
     Policy.metric<double>(Metric::throughput_oz) = *Cycles;

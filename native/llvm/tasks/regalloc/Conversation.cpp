@@ -1,57 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/regalloc/Conversation.h"
 
-#include "llvm/tasks/regalloc/Deploy.h"
-
-#include "llvm/CodeGen/TargetPassConfig.h"
-#include "llvm/Target/TargetMachine.h"
-
 namespace mlcb {
 
-static thread_local OpenRegalloc Innermost;
-
-template <class T> std::optional<T> RegallocConversation::ask() {
-  if (Failure)
+template <class T> std::optional<T> RegallocConversation::answer() {
+  if (failure())
     return std::nullopt;
   if (Replayed) {
-    if (*Replayed == Answers.size()) {
-      fail({ErrorKind::SystemError, "code generation asks more the second time"});
-      return std::nullopt;
-    }
-    return static_cast<T>(Answers[(*Replayed)++]);
+    const std::optional<double> Known = nextReplayed();
+    return Known ? std::optional(static_cast<T>(*Known)) : std::nullopt;
   }
-  Before();
-  Expected<T> Answer = Policy.evaluate<T>();
-  After();
-  if (!Answer) {
-    fail(Answer.error());
+  const Expected<T> Advice = ask<T>();
+  if (!Advice)
     return std::nullopt;
-  }
-  Answers.push_back(static_cast<double>(*Answer));
-  return *Answer;
+  Answers.push_back(static_cast<double>(*Advice));
+  return *Advice;
 }
 
-template std::optional<int64_t> RegallocConversation::ask();
-template std::optional<double> RegallocConversation::ask();
+template std::optional<int64_t> RegallocConversation::answer();
+template std::optional<double> RegallocConversation::answer();
+
+std::optional<double> RegallocConversation::nextReplayed() {
+  if (*Replayed < Answers.size())
+    return Answers[(*Replayed)++];
+  abandon({ErrorKind::SystemError, "code generation asks more the second time"});
+  return std::nullopt;
+}
 
 std::optional<Error> RegallocConversation::divergence() const {
-  if (!Failure && Replayed != Answers.size())
+  if (!failure() && Replayed != Answers.size())
     return Error{ErrorKind::SystemError, "code generation asks less the second time"};
-  return Failure;
-}
-
-void RegallocConversation::fail(Error Why) {
-  if (!Failure)
-    Failure = std::move(Why);
-}
-
-RegallocScope::RegallocScope(OpenRegalloc Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
-RegallocScope::~RegallocScope() { Innermost = std::move(Outer); }
-
-std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
-  if (Innermost)
-    return Innermost(Task, M);
-  return allocationOfCommandLine(Task, M, Asking.getAnalysisIfAvailable<llvm::TargetPassConfig>()->getTM<llvm::TargetMachine>());
+  return failure();
 }
 
 } // namespace mlcb

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a policy is asked about the registers of one module, and what it answered.
+// The questions about the registers of one module.
 #pragma once
 
-#include "runner/ModelRunner.h"
+#include "llvm/task/Conversation.h"
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <vector>
-
-namespace llvm {
-class Module;
-class Pass;
-} // namespace llvm
 
 namespace mlcb {
 
-/// The conversation of one episode. Once it has failed, LLVM's own advisor answers what is still asked.
-class RegallocConversation {
+/// Asks what LLVM's advisors are asked, and can answer once more what it has asked. After a failure LLVM's own advisor decides.
+class RegallocConversation final : public Conversation {
 public:
-  using Hook = std::function<void()>;
-
-  /// Before and After are called around each question.
-  RegallocConversation(ModelRunner &Policy, llvm::ArrayRef<int64_t> Barred, Hook Before = [] {}, Hook After = [] {})
-      : Policy(Policy), Barred(Barred.begin(), Barred.end()), Before(std::move(Before)), After(std::move(After)) {}
-
-  /// Whose tensors LLVM's features go to.
-  ModelRunner &policy() { return Policy; }
+  RegallocConversation(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure = nullptr)
+      : Conversation(M, Policy, Request, std::move(Measure)), Barred(Request.Barred) {}
 
   /// From now on only these functions are asked about.
   void limitTo(llvm::StringSet<> Names) { Functions = std::move(Names); }
@@ -40,49 +26,23 @@ public:
   bool isBarred(int64_t Index) const { return llvm::is_contained(Barred, Index); }
 
   /// The policy's answer to what its tensors hold, an index or a value; none where LLVM's own is to stand.
-  std::optional<int64_t> askIndex() { return ask<int64_t>(); }
-  std::optional<double> askValue() { return ask<double>(); }
+  std::optional<int64_t> askIndex() { return answer<int64_t>(); }
+  std::optional<double> askValue() { return answer<double>(); }
 
-  /// From now on the answers are those that were given, from the first on, and nobody is asked.
+  /// From now on the answers are those that were given, from the first on, and the policy is not asked.
   void replay() { Replayed = 0; }
 
-  /// Why what was replayed is not what was asked; nothing where it is.
+  /// The error of a replay that did not ask the same; nothing where it did.
   std::optional<Error> divergence() const;
 
-  /// The end of questions.
-  void fail(Error Why);
-
-  size_t asked() const { return Answers.size(); }
-  const std::optional<Error> &failure() const { return Failure; }
-
 private:
-  template <class T> std::optional<T> ask();
+  template <class T> std::optional<T> answer();
+  std::optional<double> nextReplayed();
 
-  ModelRunner &Policy;
   std::vector<int64_t> Barred;
   std::optional<llvm::StringSet<>> Functions;
-  Hook Before, After;
   std::vector<double> Answers; // indices are small
   std::optional<size_t> Replayed;
-  std::optional<Error> Failure;
 };
-
-/// Whoever is asked about the registers of a module by the advisor of a task, until the module is done; null where LLVM decides.
-using OpenRegalloc = std::function<std::shared_ptr<RegallocConversation>(llvm::StringRef Task, llvm::Module &M)>;
-
-/// Has the allocator of this thread ask while it lives.
-class RegallocScope {
-public:
-  explicit RegallocScope(OpenRegalloc Open);
-  ~RegallocScope();
-  RegallocScope(const RegallocScope &) = delete;
-  RegallocScope &operator=(const RegallocScope &) = delete;
-
-private:
-  OpenRegalloc Outer;
-};
-
-/// As the innermost scope of this thread has it; without one, the policies of the command line. Asking is a pass of the code generation.
-std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
 
 } // namespace mlcb

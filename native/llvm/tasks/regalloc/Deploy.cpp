@@ -2,47 +2,37 @@
 #include "llvm/tasks/regalloc/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
-#include "llvm/deploy/ModuleGuard.h"
-#include "llvm/tasks/regalloc/Conversation.h"
+#include "llvm/deploy/PolicySet.h"
+#include "llvm/tasks/regalloc/Guard.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
-namespace {
-
-using HostAllocation = Hosted<RegallocConversation>;
-
-Expected<std::shared_ptr<HostAllocation>> openHost(StringRef Task, Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(*TaskRegistration::find(Task));
-  if (!Policy)
-    return Unexpected(Policy.error());
-  if (!*Policy)
-    return nullptr;
-  if (auto Allowed = mayBeGuarded(**Policy); !Allowed)
-    return Unexpected(Allowed.error());
-  return std::make_shared<HostAllocation>(M, std::move(*Policy), [](ModelRunner &Asked) { return RegallocConversation(Asked, {}); });
+static std::shared_ptr<RegallocConversation> openInHost(StringRef Task, Module &M) {
+  const PolicySet &Policies = PolicySet::ofCommandLine();
+  auto Open = [&](ModelRunner &Policy) {
+    return Policies.checkGuard(Policy).map([&] { return std::make_unique<RegallocConversation>(M, Policy, EpisodeRequest()); });
+  };
+  return host<RegallocConversation>(M, PolicySet::ofCommandLine().deciderInHost(*TaskRegistration::find(Task)), Open);
 }
-
-std::shared_ptr<RegallocConversation> unguarded(StringRef Task, Module &M) { return questionsOf(openHost(Task, M), M); }
 
 /// A learner of the other task would be asked in a fork.
-bool canAllBeTried(StringRef Task, Module &M) {
+static bool canAllBeTried(StringRef Task, Module &M) {
   for (StringRef Other : {"eviction", "priority"})
     if (Other != Task)
-      unguarded(Other, M);
-  return !isRefused(M);
+      openInHost(Other, M);
+  return !hasFailed(M);
 }
 
-} // namespace
-
-std::shared_ptr<RegallocConversation> allocationOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
-  if (!hasRunners() || isRefused(M))
+std::shared_ptr<RegallocConversation> regallocOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
+  const PolicySet &Policies = PolicySet::ofCommandLine();
+  if (Policies.isEmpty() || hasFailed(M))
     return nullptr;
-  auto Questions = unguarded(Task, M);
-  if (Questions && isGuarded() && canAllBeTried(Task, M))
-    Questions->limitTo(cheaperFunctions(M, Machine, unguarded));
-  return Questions;
+  auto Talk = openInHost(Task, M);
+  if (Talk && Policies.isGuarded() && canAllBeTried(Task, M))
+    Talk->limitTo(cheaperFunctions(M, Machine, openInHost));
+  return Talk;
 }
 
 } // namespace mlcb

@@ -15,9 +15,8 @@ namespace mlcb {
 
 class RegallocConversation;
 
-/// Whoever the command line names for a task, at work on a module until the last of the questions' owners goes; null where it names
-/// nobody. What goes wrong ends the compilation. With -mlcb-guard, only the functions are asked about that the policies of both tasks together
-/// make cheaper.
-std::shared_ptr<RegallocConversation> allocationOfCommandLine(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine);
+/// The conversation with the policy that the command line names for a task, until its last owner goes; null where it names none. A failure
+/// ends the compilation. With -mlcb-guard, only those functions are asked about that the policies of both tasks together make cheaper.
+std::shared_ptr<RegallocConversation> regallocOfCommandLine(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine);
 
 } // namespace mlcb

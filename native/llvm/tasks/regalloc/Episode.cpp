@@ -4,9 +4,8 @@
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
-#include "llvm/pipeline/OptSize.h"
+#include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
-#include "llvm/task/Metrics.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -47,64 +46,60 @@ Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Ma
       Generator(Machine, [this](const MachineFunction &MF, double Cost) { noteCost(MF, Cost); }) {}
 
 Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
-  WorkClock Work;
+  auto Talk = std::make_shared<RegallocConversation>(M, Policy, Request, [&]() -> Expected<void> {
+    writeCosts(Policy, cost());
+    return {};
+  });
   optimize(M);
   {
-    const Uncounted Measuring(Work);
-    if (auto Told = tellBaseline(M, Policy, Request); !Told)
-      return Unexpected(Told.error());
+    const Uncounted Measuring(Talk->clock());
+    if (auto Measured = measureBaseline(M, Policy, Request); !Measured)
+      return Unexpected(Measured.error());
   }
-  auto Before = [&] {
-    Policy.metric<double>(Metric::cost) = cost();
-    tellFunction(Policy);
-    endTurn<Metric>(Policy, Work);
-  };
-  auto Questions = std::make_shared<RegallocConversation>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
-  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Questions : nullptr; });
+  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Talk : nullptr; });
   Verify = Request.Verify;
   const RegallocOutcome Made = generate(M);
-  Work.pause();
-  if (Questions->failure())
-    return Unexpected(*Questions->failure());
+  return Talk->finish([&] { return measure(M, *Talk, Made); });
+}
+
+Expected<void> Regalloc::measure(const Module &M, RegallocConversation &Talk, const RegallocOutcome &Made) {
   if (Broken)
     return Unexpected(*Broken);
-  Policy.metric<double>(Metric::cost) = Made.Cost;
-  tellFunction(Policy);
+  ModelRunner &Policy = Talk.policy();
+  writeCosts(Policy, Made.Cost);
   Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
   Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
-  if (Policy.wants(Metric::throughput)) {
-    Questions->replay();
-    Expected<double> Cycles = throughput(M);
-    if (!Cycles)
-      return Unexpected(Cycles.error());
-    if (auto Why = Questions->divergence())
-      return Unexpected(*Why);
-    Policy.metric<double>(Metric::throughput) = *Cycles;
-  }
-  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
-  EndReason Why = Questions->asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
-  return Policy.end(Why).map([Why] { return Why; });
+  if (!Policy.wants(Metric::throughput))
+    return {};
+  Talk.replay();
+  Expected<double> Cycles = throughput(M);
+  if (!Cycles)
+    return Unexpected(Cycles.error());
+  if (auto Why = Talk.divergence())
+    return Unexpected(*Why);
+  Policy.metric<double>(Metric::throughput) = *Cycles;
+  return {};
 }
 
 /// As it is when code generation begins.
 void Regalloc::optimize(Module &M) {
   if (!Parameters.KeepsOptSize)
-    optimizeForSpeed(M);
+    Level::O2.setAttributes(M);
   if (!Parameters.Pipeline.empty()) {
     CurrentActivity Now(Parameters.Pipeline);
     Before.run(Parameters.Pipeline, M);
   }
 }
 
-/// What LLVM's own advisor makes of the module, where it is asked for.
-Expected<void> Regalloc::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+/// Writes the metrics of LLVM's own advisor, where they are wanted.
+Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   const bool Each = // needs what each function costs
       Policy.wants(Metric::cost_guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default)));
   if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
       !Policy.wants(Metric::throughput_default))
     return {};
   CurrentActivity Now("the measurement of the baselines");
-  const RegallocScope Nobody([](StringRef, Module &) { return std::shared_ptr<RegallocConversation>(); });
+  const RegallocScope Alone(unadvised);
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
   std::optional<RegallocOutcome> Own;
@@ -162,12 +157,13 @@ double Regalloc::cost() const {
 }
 
 /// Code is generated for one function after the other, each time in the same order.
-void Regalloc::tellFunction(ModelRunner &Policy) const {
+void Regalloc::writeCosts(ModelRunner &Policy, double Cost) const {
+  Policy.metric<double>(Metric::cost) = Cost;
   const size_t Place = Allocated.size();
   double Saved = 0, Gained = 0;
-  for (auto [Cost, Default] : zip(Allocated, Defaults)) {
-    Saved += Default - Cost; // what is as by default adds nothing at all
-    Gained += std::max(Default - Cost, 0.0);
+  for (auto [Own, Default] : zip(Allocated, Defaults)) {
+    Saved += Default - Own; // what is as by default adds nothing at all
+    Gained += std::max(Default - Own, 0.0);
   }
   Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - Gained;
   Policy.metric<double>(Metric::functions_saved) = Saved;
@@ -184,7 +180,7 @@ measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const 
 /// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
 static void deploy(const TaskRegistration &, PassBuilder &) {}
 
-static const TaskRegistration Eviction("eviction", "default<O2>", &Regalloc::prepare, deploy);
-static const TaskRegistration Priority("priority", "default<O2>", &Regalloc::prepare, deploy);
+static const TaskRegistration Eviction("eviction", Level::O2.Pipeline, &Regalloc::prepare, deploy);
+static const TaskRegistration Priority("priority", Level::O2.Pipeline, &Regalloc::prepare, deploy);
 
 } // namespace mlcb

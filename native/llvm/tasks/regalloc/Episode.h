@@ -8,15 +8,14 @@
 #include "llvm/measure/Throughput.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/task/BoundTask.h"
-#include "llvm/task/WorkClock.h"
-#include "llvm/tasks/regalloc/Conversation.h"
 #include "llvm/tasks/regalloc/Parameters.h"
+#include "llvm/tasks/regalloc/Scope.h"
 
 #include "llvm/ADT/StringMap.h"
 
 namespace mlcb {
 
-/// What a module comes to in code.
+/// The metrics of a module's code.
 struct RegallocOutcome {
   double Cost = 0;
   measure::Size Object;
@@ -34,12 +33,13 @@ public:
 
 private:
   void optimize(llvm::Module &M);
-  Expected<void> tellBaseline(const llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
+  Expected<void> measureBaseline(const llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
   RegallocOutcome generate(const llvm::Module &M);
   Expected<double> throughput(const llvm::Module &M);
   void noteCost(const llvm::MachineFunction &MF, double Cost);
   double cost() const;
-  void tellFunction(ModelRunner &Policy) const;
+  void writeCosts(ModelRunner &Policy, double Cost) const;
+  Expected<void> measure(const llvm::Module &M, RegallocConversation &Talk, const RegallocOutcome &Made);
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
+#include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "llvm/tasks/regalloc/Conversation.h"
 #include "spec/Tasks.h"
 
 #include "llvm/Analysis/MLModelRunner.h"
@@ -13,7 +13,6 @@
 #include "llvm/CodeGen/RegisterClassInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
-#include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
 #include <cmath>
@@ -42,11 +41,11 @@ void replaceNaNs(std::span<float> Values) {
 /// LLVM's view of the policy.
 class EvictionModel final : public MLModelRunner {
 public:
-  EvictionModel(LLVMContext &Context, ArrayRef<llvm::TensorSpec> Specs, RegallocConversation &Questions)
-      : MLModelRunner(Context, Kind::NoOp, Specs.size()), Questions(Questions) {
+  EvictionModel(LLVMContext &Context, ArrayRef<llvm::TensorSpec> Specs, RegallocConversation &Talk)
+      : MLModelRunner(Context, Kind::NoOp, Specs.size()), Talk(Talk) {
     setUpBufferForTensor(0, Specs[0], Mask);
     for (auto [Index, Spec] : enumerate(Specs.drop_front()))
-      setUpBufferForTensor(1 + Index, Spec, Questions.policy().bytes(Index, 0).data());
+      setUpBufferForTensor(1 + Index, Spec, Talk.policy().bytes(Index, 0).data());
   }
 
   /// Says what the next question is about: the registers in the order of the columns, and LLVM's own answer.
@@ -67,9 +66,9 @@ public:
 private:
   void *evaluateUntyped() override {
     if (isAsked())
-      Answer = Questions.askIndex();
-    if (Answer && !Questions.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
-      Questions.fail({ErrorKind::SystemError, "code generation asks otherwise the second time"});
+      Answer = Talk.askIndex();
+    if (Answer && !Talk.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
+      Talk.abandon({ErrorKind::SystemError, "code generation asks otherwise the second time"});
       Answer.reset();
     }
     Result = Answer.value_or(Candidate);
@@ -78,10 +77,10 @@ private:
 
   /// Fills what LLVM does not. Where its own answer is none that a model may give, it stands.
   bool isAsked() {
-    ModelRunner &Policy = Questions.policy();
+    ModelRunner &Policy = Talk.policy();
     const std::span<int8_t> Allowed = Policy.tensor<int8_t>(Feature::action_mask);
     for (size_t I = 0; I < Columns; ++I)
-      Allowed[I] = Mask[I] && !Questions.isBarred(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
+      Allowed[I] = Mask[I] && !Talk.isBarred(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
     if (DefaultColumn >= Columns || !Mask[DefaultColumn] || !is_contained(Allowed, 1))
       return false;
     for (Feature F : {Feature::use_def_density, Feature::progress})
@@ -91,7 +90,7 @@ private:
     return true;
   }
 
-  RegallocConversation &Questions;
+  RegallocConversation &Talk;
   int64_t Mask[Columns] = {};
   Registers Order;
   size_t DefaultColumn = Candidate;
@@ -104,14 +103,14 @@ const RegAllocEvictionAdvisor &asAdvisor(const RegAllocEvictionAdvisor &Advisor)
 class PolicyEvictionAdvisor final : public RegAllocEvictionAdvisor {
 public:
   PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking,
-                        EvictionModel &Model, RegallocConversation &Questions)
-      : RegAllocEvictionAdvisor(MF, Greedy), Own(MF, Greedy), Asking(std::move(Asking)), Model(Model), Questions(Questions) {}
+                        EvictionModel &Model, RegallocConversation &Talk)
+      : RegAllocEvictionAdvisor(MF, Greedy), Own(MF, Greedy), Asking(std::move(Asking)), Model(Model), Talk(Talk) {}
 
 private:
   MCRegister tryFindEvictionCandidate(const LiveInterval &Range, const AllocationOrder &Order, uint8_t CostPerUseLimit,
                                       const SmallVirtRegSet &Fixed) const override {
     const MCRegister Default = asAdvisor(Own).tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
-    if (Questions.failure())
+    if (Talk.failure())
       return Default;
     Registers InOrder = registersInOrder(Range.reg());
     if (InOrder.size() > Candidate) // LLVM's advisor has no more columns, and does not look
@@ -120,7 +119,7 @@ private:
     const MCRegister Answer = Asking->tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
     const std::optional<MCRegister> Chosen = Model.chosen();
     if (Chosen && *Chosen != Answer)
-      Questions.fail({ErrorKind::SystemError, "LLVM takes registers in another order than expected"});
+      Talk.abandon({ErrorKind::SystemError, "LLVM takes registers in another order than expected"});
     return Chosen && *Chosen == Answer ? Answer : Default;
   }
 
@@ -144,7 +143,7 @@ private:
   DefaultEvictionAdvisor Own;
   std::unique_ptr<RegAllocEvictionAdvisor> Asking;
   EvictionModel &Model;
-  RegallocConversation &Questions;
+  RegallocConversation &Talk;
 };
 
 /// The members of LLVM's provider of advisors that ask a model (llvm/lib/CodeGen/MLRegAllocEvictAdvisor.cpp), which makes a model of its
@@ -165,70 +164,37 @@ bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
   });
 }
 
-class PolicyEvictionProvider final : public RegAllocEvictionAdvisorProvider {
+class EvictionProvider final : public RegAllocEvictionAdvisorProvider {
 public:
-  /// Null where this LLVM's advisor is not the one that we know.
-  static std::unique_ptr<RegAllocEvictionAdvisorProvider> create(LLVMContext &Context, RegallocConversation &Questions) {
-    std::unique_ptr<ModelProvider> Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
-    if (!isAsExpected(*Asking, Questions.policy().spec().Task.Agents[0]))
-      return nullptr;
-    return std::unique_ptr<RegAllocEvictionAdvisorProvider>(new PolicyEvictionProvider(Context, std::move(Asking), Questions));
+  static constexpr StringLiteral Task = "eviction";
+
+  /// Where this LLVM's advisor for models is another than the known one, LLVM decides, and the conversation fails.
+  EvictionProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Talk(Talk) {
+    if (!Talk)
+      return;
+    Asking.reset(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
+    if (!isAsExpected(*Asking, Talk->policy().spec().Task.Agents[0])) {
+      Talk->abandon({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
+      return;
+    }
+    Model = new EvictionModel(Context, Asking->Features, *Talk);
+    Asking->Model.reset(Model);
   }
 
   std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
                                                       MachineLoopInfo *Loops) override {
-    if (!Questions.isAbout(MF.getName()))
+    if (!Model || !Talk->isAbout(MF.getName()))
       return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
-    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), Model, Questions);
+    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), *Model, *Talk);
   }
 
 private:
-  PolicyEvictionProvider(LLVMContext &Context, std::unique_ptr<ModelProvider> Given, RegallocConversation &Questions)
-      : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Asking(std::move(Given)),
-        Model(*new EvictionModel(Context, Asking->Features, Questions)), Questions(Questions) {
-    Asking->Model.reset(&Model);
-  }
-
+  RegallocConversation *Talk;
   std::unique_ptr<ModelProvider> Asking;
-  EvictionModel &Model; // owned by it
-  RegallocConversation &Questions;
+  EvictionModel *Model = nullptr; // owned by it
 };
 
-class DefaultEvictionProvider final : public RegAllocEvictionAdvisorProvider {
-public:
-  explicit DefaultEvictionProvider(LLVMContext &Context) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context) {}
-
-  std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *,
-                                                      MachineLoopInfo *) override {
-    return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
-  }
-};
-
-/// Asks about those modules that somebody wants to be asked about.
-class EvictionAnalysis final : public RegAllocEvictionAdvisorAnalysisLegacy {
-public:
-  EvictionAnalysis() : RegAllocEvictionAdvisorAnalysisLegacy(AdvisorMode::Default) {}
-
-private:
-  bool doInitialization(Module &M) override {
-    Questions = openRegalloc("eviction", M, *this);
-    if (Questions)
-      Provider = PolicyEvictionProvider::create(M.getContext(), *Questions);
-    if (Questions && !Provider)
-      Questions->fail({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
-    if (!Provider)
-      Provider = std::make_unique<DefaultEvictionProvider>(M.getContext());
-    return false;
-  }
-
-  bool doFinalization(Module &) override {
-    Provider.reset();
-    Questions.reset();
-    return false;
-  }
-
-  std::shared_ptr<RegallocConversation> Questions;
-};
+using EvictionAnalysis = AdvisorAnalysis<RegAllocEvictionAdvisorAnalysisLegacy, EvictionProvider>;
 
 const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> Swap(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,
                                                                                 "regalloc-enable-advisor");

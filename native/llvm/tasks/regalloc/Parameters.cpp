@@ -3,21 +3,12 @@
 
 #include "llvm/task/Parameters.h"
 
-using namespace llvm;
-
 namespace mlcb {
 
 Expected<RegallocParameters> RegallocParameters::read(const BoundSpec &Spec) {
-  Expected<json::Object> Root = parametersOf(Spec);
-  if (!Root)
-    return Unexpected(Root.error());
-  const auto Told = Root->getInteger("told");
-  if (!Told || *Told < 0 || *Told > 1)
-    return invalidParameter(Spec, "told: expected 0 or 1");
-  Expected<bool> KeepsOptSize = readKeepsOptSize(Spec, *Root);
-  if (!KeepsOptSize)
-    return Unexpected(KeepsOptSize.error());
-  return readPipeline(Spec, *Root).map([&](std::string Pipeline) { return RegallocParameters{std::move(Pipeline), *KeepsOptSize}; });
+  ParameterReader From(Spec);
+  From.zeroOrOne("told"); // shapes tensors, and nothing else
+  return From.result(RegallocParameters{From.pipeline(), From.boolean("optsize")});
 }
 
 } // namespace mlcb

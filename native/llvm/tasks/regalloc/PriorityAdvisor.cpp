@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's greedy allocator asks a policy in which order it takes live ranges: its own advisor for models, with our runner as the model.
+#include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "llvm/tasks/regalloc/Conversation.h"
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +16,6 @@
 #include "llvm/CodeGen/SlotIndexes.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
-#include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
 
 #include <algorithm>
@@ -49,20 +48,17 @@ namespace {
 
 using Feature = priority::advisor;
 
-/// The weight of what must not be spilled, which LLVM has as infinity.
-constexpr float Heaviest = 1e30f;
-
 /// Those of LLVM's own, which come before what it does not tell a model.
 constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
 
 /// LLVM's view of the policy.
 class PriorityModel final : public MLModelRunner {
 public:
-  PriorityModel(LLVMContext &Context, RegallocConversation &Questions)
-      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Questions(Questions) {
+  PriorityModel(LLVMContext &Context, RegallocConversation &Talk)
+      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Talk(Talk), Heaviest(static_cast<float>(declared(Feature::weight).High)) {
     const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
     for (size_t I = 0; I < LlvmsFeatures; ++I)
-      setUpBufferForTensor(I, Spec, Questions.policy().bytes(I, 0).data());
+      setUpBufferForTensor(I, Spec, Talk.policy().bytes(I, 0).data());
   }
 
   /// Says what LLVM's own answer to the next question is.
@@ -73,10 +69,10 @@ public:
 
 private:
   void *evaluateUntyped() override {
-    ModelRunner &Policy = Questions.policy();
+    ModelRunner &Policy = Talk.policy();
     float &Weight = Policy.tensor<float>(Feature::weight)[0];
     Weight = std::min(Weight, Heaviest);
-    if (const std::optional<double> Value = Questions.askValue())
+    if (const std::optional<double> Value = Talk.askValue())
       take(*Value);
     Result = 0; // what LLVM makes of it, nobody looks at
     return &Result;
@@ -84,13 +80,16 @@ private:
 
   void take(double Value) {
     if (std::isnan(Value))
-      return Questions.fail({ErrorKind::InvalidArgument, "priority: the policy's answer is no number"});
+      return (void)Talk.abandon({ErrorKind::InvalidArgument, "priority: the policy's answer is no number"});
     // A float holds 24 of the 32 bits that LLVM's own priorities have: those of equal floats are in LLVM's order.
     if (static_cast<float>(Value) != static_cast<float>(Default))
       Answer = static_cast<unsigned>(std::clamp<double>(Value, 0, std::numeric_limits<unsigned>::max()));
   }
 
-  RegallocConversation &Questions;
+  const mlcb::TensorSpec &declared(Feature F) const { return Talk.policy().spec().Task.Agents[0].Inputs[static_cast<size_t>(F)]; }
+
+  RegallocConversation &Talk;
+  const float Heaviest; // weight of a range that must not be spilled, which LLVM has as infinity
   unsigned Default = 0, Answer = 0;
   float Result = 0;
 };
@@ -100,14 +99,14 @@ const RegAllocPriorityAdvisor &asAdvisor(const RegAllocPriorityAdvisor &Advisor)
 class PolicyPriorityAdvisor final : public RegAllocPriorityAdvisor {
 public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
-                        RegallocConversation &Questions)
+                        RegallocConversation &Talk)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Questions(Questions), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
+        Talk(Talk), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
     const unsigned Default = asAdvisor(Own).getPriority(Range);
-    if (Questions.failure())
+    if (Talk.failure())
       return Default;
     Model.expect(Default);
     if (isTold())
@@ -116,11 +115,11 @@ private:
     return Model.answer();
   }
 
-  bool isTold() const { return !Questions.policy().tensor<float>(Feature::priority_default).empty(); }
+  bool isTold() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
 
   /// What LLVM does not tell a model of a range, and its own answer.
   void tell(const LiveInterval &Range, unsigned Default) const {
-    ModelRunner &Policy = Questions.policy();
+    ModelRunner &Policy = Talk.policy();
     Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
     Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
     Policy.tensor<int64_t>(Feature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
@@ -161,58 +160,31 @@ private:
   DefaultPriorityAdvisor Own;
   MLPriorityAdvisor Asking;
   PriorityModel &Model;
-  RegallocConversation &Questions;
+  RegallocConversation &Talk;
   SmallVector<float> Pressures;
 };
 
-class PolicyPriorityProvider final : public RegAllocPriorityAdvisorProvider {
+class PriorityProvider final : public RegAllocPriorityAdvisorProvider {
 public:
-  PolicyPriorityProvider(LLVMContext &Context, RegallocConversation &Questions)
-      : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Model(Context, Questions), Questions(Questions) {}
+  static constexpr StringLiteral Task = "priority";
+
+  PriorityProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Talk(Talk) {
+    if (Talk)
+      Model.emplace(Context, *Talk);
+  }
 
   std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
-    if (!Questions.isAbout(MF.getName()))
+    if (!Model || !Talk->isAbout(MF.getName()))
       return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
-    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, Model, Questions);
+    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, *Model, *Talk);
   }
 
 private:
-  PriorityModel Model;
-  RegallocConversation &Questions;
+  RegallocConversation *Talk;
+  std::optional<PriorityModel> Model;
 };
 
-class DefaultPriorityProvider final : public RegAllocPriorityAdvisorProvider {
-public:
-  DefaultPriorityProvider() : RegAllocPriorityAdvisorProvider(AdvisorMode::Default) {}
-
-  std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
-    return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
-  }
-};
-
-/// Asks about those modules that somebody wants to be asked about.
-class PriorityAnalysis final : public RegAllocPriorityAdvisorAnalysisLegacy {
-public:
-  PriorityAnalysis() : RegAllocPriorityAdvisorAnalysisLegacy(AdvisorMode::Default) {}
-
-private:
-  bool doInitialization(Module &M) override {
-    Questions = openRegalloc("priority", M, *this);
-    if (Questions)
-      Provider = std::make_unique<PolicyPriorityProvider>(M.getContext(), *Questions);
-    else
-      Provider = std::make_unique<DefaultPriorityProvider>();
-    return false;
-  }
-
-  bool doFinalization(Module &) override {
-    Provider.reset();
-    Questions.reset();
-    return false;
-  }
-
-  std::shared_ptr<RegallocConversation> Questions;
-};
+using PriorityAnalysis = AdvisorAnalysis<RegAllocPriorityAdvisorAnalysisLegacy, PriorityProvider>;
 
 const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> Swap(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,
                                                                                 "regalloc-enable-priority-advisor");

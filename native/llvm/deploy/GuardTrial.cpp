@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/deploy/GuardTrial.h"
+
+#include "llvm/process/ForkedProbe.h"
+
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/LLVMRemarkStreamer.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+constexpr unsigned MaxSeconds = 600;
+
+struct ErrorsEndTheProcess final : DiagnosticHandler {
+  bool handleDiagnostics(const DiagnosticInfo &Info) override {
+    if (Info.getSeverity() == DS_Error)
+      _exit(1);
+    return true;
+  }
+};
+
+/// A fork must not run the host's handlers, which remove its output, nor write to its file of remarks.
+void endSilentlyOnErrors(LLVMContext &Context) {
+  remove_fatal_error_handler();
+  install_fatal_error_handler([](void *, const char *, bool) { _exit(1); });
+  Context.setDiagnosticHandler(std::make_unique<ErrorsEndTheProcess>());
+  Context.setLLVMRemarkStreamer(nullptr);
+}
+
+} // namespace
+
+std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Trial) {
+  return probe(
+      [&] {
+        endSilentlyOnErrors(M.getContext());
+        return Trial();
+      },
+      MaxSeconds);
+}
+
+void remark(const Twine &Message, Module &M) {
+  auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (Body == M.end())
+    return;
+  OptimizationRemark Remark("mlcb", "Guard", DiagnosticLocation(), &Body->getEntryBlock());
+  Remark << Message.str();
+  M.getContext().diagnose(Remark);
+}
+
+} // namespace mlcb

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A task's work on a module before the pipeline of its host.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <functional>
+
+namespace llvm {
+class Module;
+class PassBuilder;
+} // namespace llvm
+
+namespace mlcb {
+
+/// Work on a module. Pipeline is the one that begins; the result is whether the module may have changed.
+using AtPipelineStart = std::function<bool(llvm::Module &M, llvm::StringRef Pipeline)>;
+
+/// Runs at the start of every pipeline of the host but that of -O0.
+void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);
+
+} // namespace mlcb
