@@ -14,9 +14,9 @@ from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
-from mlcb_gym.envs.allocation import LLC
-from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.policies import shipped
 

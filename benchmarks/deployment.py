@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.report import Figure
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.spec import TaskSpec
 
 PROGRAMS, REPEATS, QUERIES, SEED = 40, 5, 2000, 1

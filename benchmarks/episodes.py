@@ -16,11 +16,11 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.advisor import AdvisorEnv
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import NoDecisions
+from mlcb_gym.rollout.network_policy import InCompiler
+from mlcb_gym.rollout.play import Delegate
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.training.policy import InCompiler
-from mlcb_gym.training.rollouts import LeaveTo
 
 EPISODES, SMALL, PROGRAMS, SEED = 10, 1000, 12, 1
 WARM_UP = 2
@@ -88,11 +88,11 @@ def _left_to_model(env: AdvisorEnv) -> Callable[[Program], object]:
     assert env.heuristic is not None
     network = Heuristic(env.heuristic, env.num_actions)
     left = InCompiler(network, env)(network)({})
-    assert isinstance(left, LeaveTo)
+    assert isinstance(left, Delegate)
 
     def play_left(program: Program) -> None:
         env.reset(options={"program": program})
-        env.leave_to(left.models)
+        env.delegate(left.models)
 
     return play_left
 

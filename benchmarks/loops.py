@@ -30,11 +30,12 @@ from mlcb_gym.corpus.kernels import Kernel, kernels, source
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.advice import advice_of
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import AGENT
-from mlcb_gym.training.policy import advised, batch
 
 ROUNDS, COPIES, REPEATS = 15, 2, 15
 SECONDS = 120.0
@@ -159,7 +160,7 @@ def _in_torch(network: Team) -> Model:
     @torch.inference_mode()
     def answer(agent: str, tensors: Mapping[str, Any]) -> int:
         seen = dict(tensors)
-        return int(advised(network[agent](batch([seen]))[0].numpy(), seen))
+        return int(advice_of(network[agent](batch([seen]))[0].numpy(), seen))
 
     return answer
 

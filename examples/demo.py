@@ -20,12 +20,12 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.play import episode, play
+from mlcb_gym.rollout.random_policy import random
+from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.session.objects import object_size
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.policy import random
-from mlcb_gym.training.rollouts import episode, play
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 
 MINUTES = float(os.environ.get("DEMO_MINUTES", "4"))

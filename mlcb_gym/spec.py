@@ -14,7 +14,10 @@ from gymnasium import spaces
 from mlcb_gym import _native
 
 AGENT = "agent"
-"""Where an observation of several agents says which of them is asked."""
+"""Where an observation of several agents says which of them acts."""
+
+MASK = "action_mask"
+"""Name of the tensor that says which actions are allowed; never an input of a network."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,14 @@ class TaskSpec:
 def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
     """Binds a declared task; raises ``_native.InvalidArgument`` for an unknown task or parameter."""
     return TaskSpec(_native.bind(task, json.dumps(parameters)))
+
+
+def acting_agent(observation: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Return the index of the agent that acts on an observation, and its part of it; 0 and the whole where there is only one agent."""
+    if AGENT not in observation:
+        return 0, observation
+    agent = int(observation[AGENT])
+    return agent, [part for name, part in observation.items() if name != AGENT][agent]
 
 
 def table(spec: TaskSpec) -> str:

@@ -13,9 +13,11 @@ from mlcb_gym.agents.features import CLIP, Features
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.agents.values import ValueNetwork
-from mlcb_gym.training.policy import advice, batch, random_observations
+from mlcb_gym.rollout.network_policy import advice, batch
+from mlcb_gym.rollout.random_policy import random_observations
+from mlcb_gym.spec import MASK
 from tests import known_optimum
 
 ENV = known_optimum.ToyEnv()

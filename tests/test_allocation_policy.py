@@ -23,24 +23,26 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.envs.regalloc import RegAllocEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
+from mlcb_gym.evaluation.allocating import evaluate_allocation
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
-from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare
+from mlcb_gym.export.parity import check_parity, compare
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.play import observed, play_in_order
+from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
-from mlcb_gym.training.allocating import evaluate_allocation
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.cloning import clone_heuristic
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.policy import batch, random_observations
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
-from mlcb_gym.training.rollouts import observed, play_in_order
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from tests.test_allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
@@ -73,7 +75,7 @@ class NoNumber(nn.Module):
         return observation["weight"] * torch.nan
 
 
-def untrained(env: AllocationEnv) -> LogitsNetwork:
+def untrained(env: RegAllocEnv) -> LogitsNetwork:
     torch.manual_seed(1)
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)

@@ -20,11 +20,12 @@ from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.codegen import FLAGS, SHARED, include, sizes
 from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import in_process
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import in_process
+from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
-from mlcb_gym.training.policy import batch, random_observations
 from tests.policies import custom_operators, write_by_hand
 from tests.test_deployment import make_env, opt, run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcb_gym.cli import validation_of
+from mlcb_gym.cli.options import validation_of
 
 
 def mlcb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus import odg, sources, split
+from mlcb_gym.corpus import sources, split
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, fetch
-from mlcb_gym.corpus.vocabulary import count_triplets
 from mlcb_gym.errors import ProgramError
+from mlcb_gym.tools import odg
+from mlcb_gym.tools.vocabulary import count_triplets
 
 
 def test_tool_that_does_not_end_is_ended_and_named() -> None:

@@ -14,7 +14,7 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
-from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.session.plugin import PluginSession
 
 LISTS = ("default", "coreset", "odg", "manual", "extended")
 ACTIONS = [*dict.fromkeys(text for name in LISTS for text in read_actions(name) if text != "stop"), "stop"]
@@ -82,7 +82,7 @@ def outputs(source: Path, folder: Path, *, episodes: int, start: str = "unoptimi
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)
     rng = np.random.default_rng(len(source.stem))
     printed = set()
-    with closing(ToolSession(keep=optimized)) as session:
+    with closing(PluginSession(keep=optimized)) as session:
         env = PosetRLEnv(programs=module, actions=ACTIONS, reward="none", start=start, max_steps=STEPS, verify=True, session=session)
         for _ in range(episodes):
             taken = random_episode(env, rng)

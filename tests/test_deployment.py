@@ -18,10 +18,11 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import OnnxPolicy
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import Session, WorkerSession
 from mlcb_gym.session.objects import object_size
-from mlcb_gym.training.policy import batch, random_observations
 
 ACTIONS = [
     "function(sroa,early-cse<memssa>)",

@@ -14,14 +14,14 @@ import pytest
 from rich.console import Console
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.evaluation.report import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy
+from mlcb_gym.evaluation.statistics import estimate
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.play import play_in_order, replay
+from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
+from mlcb_gym.search.fixed_sequences import CLANG, Baselines
 from mlcb_gym.session.objects import object_size
 from mlcb_gym.toolchain import tool
-from mlcb_gym.training.baselines import CLANG, Baselines
-from mlcb_gym.training.evaluation import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy
-from mlcb_gym.training.rollouts import play_in_order, replay
-from mlcb_gym.training.statistics import estimate, geomean
-from mlcb_gym.training.traces import FAILED_RATIO, Trace
 
 STOP = 4
 RATIOS = [0.9, 0.8, 1.1, 1.0]

@@ -13,8 +13,10 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
-from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations
-from mlcb_gym.training.policy import batch, random_observations
+from mlcb_gym.export.parity import compare, greedy_observations
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.random_policy import random_observations
 from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 ENV = ToyEnv()

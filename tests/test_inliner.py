@@ -10,12 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym import toolchain
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
@@ -23,25 +21,26 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
+from mlcb_gym.evaluation.inlining import evaluate_inliner, searched
+from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import OnnxPolicy
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.play import Choose, episode, observed, play, play_in_order
+from mlcb_gym.rollout.random_policy import random, random_observations
+from mlcb_gym.search.counterfactual import counterfactuals, improve
+from mlcb_gym.search.decisions import read_decisions
 from mlcb_gym.session import Limits, Target, WorkerSession
-from mlcb_gym.session.tool import ToolSession
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
-from mlcb_gym.training.cloning import clone_heuristic
-from mlcb_gym.training.contrast import contrast, improve
+from mlcb_gym.session.plugin import PluginSession
+from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.inlining import evaluate_inliner, searched
-from mlcb_gym.training.linking import evaluate_linked
-from mlcb_gym.training.lookahead import read_decisions
-from mlcb_gym.training.policy import batch, random, random_observations
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
-from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
 from mlcb_gym.training.run import recipe
 from tests.test_cli import mlcb
 from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
@@ -90,19 +89,6 @@ def inlines(_: object) -> int:
     return 1
 
 
-def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
-    check_compiler_env(gymnasium.make("Inliner-v0", programs=program, session=scripted))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:Inliner-v0", programs=PROGRAM))
-
-
-def test_check_env_gives_no_warning(make: Make, recwarn: pytest.WarningsRecorder) -> None:
-    check_env(make(), skip_render_check=True)
-    assert not [str(w.message) for w in recwarn]
-
-
 @pytest.mark.parametrize("name", SAMPLE)
 def test_llvms_own_answers_leave_what_llvm_leaves(make: Make, name: str) -> None:
     earned, steps, info = finish(make(growth=UNLIMITED), default, f"embedded/{name}")
@@ -127,7 +113,7 @@ def test_object_of_llvms_own_answers_is_stock_to_the_byte_on_all_programs(name: 
 def assert_identical(uri: str, pipeline: str, folder: Path) -> None:
     """As `opt -passes=inliner` leaves the program, against what clang (whose -Oz `default<Oz>` is) or `opt` itself leaves."""
     (program,) = resolve(uri)
-    with closing(ToolSession(keep=folder / "asked.bc")) as session:
+    with closing(PluginSession(keep=folder / "asked.bc")) as session:
         finish(InlinerEnv(programs=[program], reward="none", growth=UNLIMITED, pipeline=pipeline, session=session), default, program)
     if pipeline == ALONE:
         subprocess.run([OPT, f"-passes={ALONE}", program.bitcode, "-o", folder / "stock.bc"], check=True)
@@ -172,7 +158,7 @@ def printed(source: Path, folder: Path, *, episodes: int, pipeline: str = "defau
     """What a program prints whose calls are inlined at random."""
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
     seen = set()
-    with closing(ToolSession(keep=folder / "out.bc")) as session:
+    with closing(PluginSession(keep=folder / "out.bc")) as session:
         env = InlinerEnv(programs=folder / "program.bc", reward="none", verify=True, pipeline=pipeline, growth=4.0, session=session)
         for seed in range(episodes):
             finish(env, random(np.random.default_rng(seed)), folder / "program.bc")
@@ -217,7 +203,7 @@ def test_module_that_may_not_grow_is_not_asked_about_after_it_grew(make: Make) -
 
 
 def test_barred_answer_is_masked(make: Make) -> None:
-    observation, _ = make(barred=[1]).reset()
+    observation, _ = make(forbidden=[1]).reset()
     assert observation["action_mask"].tolist() == [1, 0]
 
 
@@ -256,7 +242,7 @@ def replayed(env: InlinerEnv, answers: Sequence[int]) -> float:
 
 def test_contrasted_answers_come_to_what_giving_them_does(make: Make) -> None:
     env = make()
-    decisions = contrast(env, env.programs[0], default, decisions=4)
+    decisions = counterfactuals(env, env.programs[0], default, decisions=4)
     assert decisions
     for decision in decisions:
         assert [replayed(env, (*decision.taken, answer)) for answer in (0, 1)] == decision.outcomes.tolist()
@@ -267,7 +253,7 @@ def test_contrasted_answers_come_to_what_giving_them_does(make: Make) -> None:
 def test_what_alone_interests_is_looked_into(make: Make) -> None:
     env = make()
     (seen,) = play_in_order([env], [observed(env.programs[0], default)])
-    decisions = contrast(env, env.programs[0], default, decisions=1000, interest=lambda one: 1.0 if default(one) else 1e-9)
+    decisions = counterfactuals(env, env.programs[0], default, decisions=1000, search_priority=lambda one: 1.0 if default(one) else 1e-9)
     assert [len(d.taken) for d in decisions] == [i for i, one in enumerate(seen) if default(one)]
     assert {d.weight for d in decisions} == {1.0}
 
@@ -485,7 +471,7 @@ def test_compiler_that_is_none_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "argument",
-    [{"embedding": "symbolic"}, {"dense": True}, {"barred": [1]}, {"verify": True}, {"target": Target(cpu="x")}, {"session": ScriptedCompiler()}],
+    [{"embedding": "symbolic"}, {"dense": True}, {"forbidden": [1]}, {"verify": True}, {"target": Target(cpu="x")}, {"session": ScriptedCompiler()}],
     ids=lambda argument: next(iter(argument)),
 )
 def test_stock_compiler_is_asked_for_nothing_that_it_does_not_know(argument: dict[str, Any]) -> None:
@@ -494,7 +480,7 @@ def test_stock_compiler_is_asked_for_nothing_that_it_does_not_know(argument: dic
 
 
 def test_environments_share_a_stock_compiler() -> None:
-    with closing(InlinerVectorEnv(num_envs=2, programs=PROGRAM, compiler="stock", barred=[])) as vector:
+    with closing(InlinerVectorEnv(num_envs=2, programs=PROGRAM, compiler="stock", forbidden=[])) as vector:
         assert len({env.session for env in vector.envs}) == 1
 
 

@@ -13,13 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.cli.main import log as log_command
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout import log as logs
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
-from mlcb_gym.training import logs, logs_cli
 from tests.conftest import ACTIONS
 
 NUMPY = {"float": "f4", "double": "f8"} | {f"{sign}int{bits}_t": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -211,6 +212,6 @@ def test_command_records_and_shows(policy: str, tmp_path: Path) -> None:
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(logs_cli.app, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(log_command.app, [str(argument) for argument in arguments])
     assert result.exit_code == 0, result.output
     return result.output

@@ -16,16 +16,17 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.kernels import kernels, source
-from mlcb_gym.envs.compiler_env import Observation
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
-from mlcb_gym.export.parity import in_process
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import in_process
+from mlcb_gym.rollout.play import observed, play_in_order
+from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.spec import AGENT
-from mlcb_gym.training.policy import asked, batch, random
-from mlcb_gym.training.rollouts import observed, play_in_order
+from mlcb_gym.spec import AGENT, acting_agent
 
 MANY = 37
 WIDE = f"""
@@ -70,7 +71,7 @@ def aot(onnx: Path) -> Path:
 
 def in_true_size(observation: Observation) -> tuple[int, Observation]:
     """As a compiler sends it."""
-    agent, seen = asked(observation)
+    agent, seen = acting_agent(observation)
     nodes = int(seen["loop"][3])
     cut = {"dependences": seen["dependences"][:, :nodes, :nodes]}
     cut |= {name: seen[name][:nodes] for name in PER_NODE}

@@ -28,19 +28,22 @@ from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError, TrainingError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
-from mlcb_gym.export.parity import OnnxPolicy, check_parity, compare, greedy_observations, in_process
+from mlcb_gym.export.parity import check_parity, compare, greedy_observations
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
+from mlcb_gym.rollout.random_policy import random_observations
+from mlcb_gym.rollout.trace import geomean
+from mlcb_gym.search.decisions import Decision, read_decisions, search_all
+from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.spec import acting_agent
+from mlcb_gym.testing import check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.cloning import clone_heuristic
-from mlcb_gym.training.distill import warm_start
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.lookahead import Decision, look_into_all, read_decisions
-from mlcb_gym.training.policy import asked, batch, random_observations
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
+from mlcb_gym.training.imitation.distill import warm_start
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.searches import search_in
-from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
 from tests.test_loop_aot import in_true_size
 
@@ -79,14 +82,6 @@ def finish(env: LoopDistributionEnv, choose: Choose, program: str) -> tuple[floa
         _, reward, terminated, truncated, info = env.step(choose(env))
         total, ended = total + reward, terminated or truncated
     return total, info
-
-
-def test_env_conforms_on_a_scripted_compiler() -> None:
-    check_compiler_env(gymnasium.make("LoopDistribution-v0", programs=KERNEL, session=ScriptedCompiler()))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:LoopDistribution-v0", programs=KERNEL))
 
 
 def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> None:
@@ -175,7 +170,7 @@ def assert_is_not_timed(text: str, why: str, worker: WorkerSession, program: Pat
 
 def test_brute_force_finds_what_a_kernel_is_worth(worker: WorkerSession, tmp_path: Path) -> None:
     env = LoopDistributionEnv(programs="loops/train/coupled_pair", session=worker)
-    (found,) = look_into_all(search_in(env), env.programs, tmp_path)
+    (found,) = search_all(search_in(env), env.programs, tmp_path)
     (read,) = read_decisions(tmp_path).values()
     for decisions in (found.decisions, read):
         first = decisions[0]
@@ -186,7 +181,7 @@ def test_brute_force_finds_what_a_kernel_is_worth(worker: WorkerSession, tmp_pat
         assert first.outcomes.shape == (64,)
         assert all(decision.weight == 1 / 22 for decision in decisions)
         assert not set(first.observation) ^ {"agent", "selector", "distributor"}
-    assert not list(look_into_all(search_in(env), env.programs, tmp_path))
+    assert not list(search_all(search_in(env), env.programs, tmp_path))
 
 
 def ends(decision: Decision, decisions: list[Decision]) -> list[float]:
@@ -239,7 +234,7 @@ def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, 
         ({"reward": "speed"}, "reward='speed': expected one of cost, throughput, text, time, none"),
         ({"pipeline": ""}, "loop_distribution/pipeline: expected one that vectorizes"),
         ({"pipeline": "no-such-pass"}, "loop_distribution/pipeline: .*no-such-pass"),
-        ({"barred": (0, 1)}, "barred=.0, 1.: expected the distributor's 0 or its 1, and not both"),
+        ({"forbidden": (0, 1)}, "forbidden=.0, 1.: expected the distributor's 0 or its 1, and not both"),
         ({"dense": True}, "dense=True: cost is known at the end alone"),
         ({"dimension": 7}, "loop_distribution/.*dimension"),
         ({"programs": "loops/train/none"}, "loops/train/none: no such program, expected loops, loops/SPLIT"),
@@ -287,7 +282,7 @@ def test_padding_changes_no_decision(policy: tuple[Team, Path], worker: WorkerSe
     observations = random_observations([env], env.programs, 16, 1)
     assert {int(observation["agent"]) for observation in observations} == {0, 1}
     for observation in observations:
-        _, seen = asked(observation)
+        _, seen = acting_agent(observation)
         agent, cut = in_true_size(observation)
         nodes = len(cut["part"])
         assert 2 <= nodes < 64
@@ -335,7 +330,7 @@ def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:
     kernels = ["loops/train/mixed_scan_between", "loops/train/coupled_pair", "loops/train/even_and_odd"]
     environment = Environment("LoopDistribution-v0", {"programs": kernels, "dimension": 0})
     with closing(LoopDistributionEnv(programs=kernels)) as env:
-        found = list(look_into_all(search_in(env), env.programs, tmp_path / "decisions"))
+        found = list(search_all(search_in(env), env.programs, tmp_path / "decisions"))
     small = {"num_envs": 1, "network": {"hidden": [16, 16]}, "distillation": {"epochs": 100, "weight_decay": 0.0}}
     chosen = recipe("es", small)
     weights = warm_start(environment, chosen, tmp_path / "decisions")
@@ -349,7 +344,7 @@ def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:
 def test_decisions_of_another_embedding_are_named(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
     with closing(LoopDistributionEnv(programs=KERNEL, dimension=0)) as env:
-        list(look_into_all(search_in(env), env.programs, tmp_path))
+        list(search_all(search_in(env), env.programs, tmp_path))
     with pytest.raises(TrainingError, match="decisions with embeddings of 0, the environment shows 300"):
         warm_start(environment, recipe("es"), tmp_path)
     (tmp_path / "none").mkdir()

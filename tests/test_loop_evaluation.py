@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from mlcb_gym.cli import app
+from mlcb_gym.cli.main import app
 from mlcb_gym.errors import ProgramError
-from mlcb_gym.training.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
-from mlcb_gym.training.evaluation import POLICY
-from mlcb_gym.training.looping import LoopEvaluation, evaluate_loops
+from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
+from mlcb_gym.evaluation.report import POLICY
+from mlcb_gym.evaluation.run_time import LoopEvaluation, evaluate_loops
 from tests.test_loop_policy import write_policy
 
 FEW = Bounds(cuts=8, orders=3)

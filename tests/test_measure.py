@@ -16,7 +16,7 @@ from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, ProgramError
 from mlcb_gym.session import Target, WorkerSession
-from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.session.plugin import PluginSession
 
 STEPS = 6
 EMBEDDED = [program.name for program in resolve("embedded")]
@@ -186,7 +186,7 @@ def total_cycles(assembly: Path, *, iterations: int) -> int:
 def assert_sizes_are_exact(program: ProgramsLike, folder: Path, *, start: str = "unoptimized") -> None:
     """Of every state in an episode of random actions: episodes of one seed, each a step longer than the one before."""
     kept = folder / "kept.bc"
-    with closing(ToolSession(keep=kept)) as session:
+    with closing(PluginSession(keep=kept)) as session:
         for steps in range(1, STEPS + 1):
             env = PosetRLEnv(programs=program, start=start, max_steps=steps, session=session)
             last = random_episode(env)

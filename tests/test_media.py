@@ -17,8 +17,8 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.parity import OnnxPolicy
-from mlcb_gym.session import Session, ToolSession, WorkerSession, open_session
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.session import PluginSession, Session, WorkerSession, open_session
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
@@ -93,7 +93,7 @@ def test_every_medium_and_serializer_bring_the_same_decisions(
 
 @pytest.mark.parametrize("runner", ["onnx", "aot"])
 def test_policy_in_process_makes_the_module_that_it_makes_from_python(runner: str, policy: Path, tmp_path: Path) -> None:
-    decided(policy, ToolSession(keep=tmp_path / "asked.bc"))
+    decided(policy, PluginSession(keep=tmp_path / "asked.bc"))
     place = compile_policy(policy, tmp_path / "policy.so") if runner == "aot" else policy
     assert opt(resolve(PROGRAM)[0], tmp_path / "own.bc", f"-mlcb-runner={runner}:{place}").returncode == 0
     assert (tmp_path / "own.bc").read_bytes() == (tmp_path / "asked.bc").read_bytes()

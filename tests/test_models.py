@@ -15,10 +15,10 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import PolicyError, TaskError
-from mlcb_gym.export.reweighting import OnnxTemplate
-from mlcb_gym.session import RemoteSession, ToolSession, WorkerSession
-from mlcb_gym.training.policy import InCompiler, greedy
-from mlcb_gym.training.rollouts import Decide, LeaveTo, episode, play_in_order
+from mlcb_gym.onnx.template import OnnxTemplate
+from mlcb_gym.rollout.network_policy import InCompiler, greedy
+from mlcb_gym.rollout.play import Decide, Delegate, episode, play_in_order
+from mlcb_gym.session import PluginSession, RemoteSession, WorkerSession
 from tests.test_relay import serving
 
 PROGRAM = "embedded/train/dijkstra"
@@ -92,17 +92,17 @@ def test_models_take_over_in_the_middle(eviction: CompilerEnv) -> None:
 def test_step_that_leaves_an_episode_is_its_last(eviction: CompilerEnv) -> None:
     played = network(eviction)
     command = leaving(eviction, played)({})
-    assert isinstance(command, LeaveTo)
+    assert isinstance(command, Delegate)
     eviction.reset()
-    _, reward, terminated, truncated, info = eviction.leave_to(command.models)
+    _, reward, terminated, truncated, info = eviction.delegate(command.models)
     assert (terminated, truncated) == (True, False)
     assert reward == pytest.approx(1 - info["ratio"])
     with pytest.raises(gymnasium.error.ResetNeeded):
-        eviction.leave_to(command.models)
+        eviction.delegate(command.models)
 
 
-@pytest.mark.parametrize("open_session", [ToolSession, lambda: ToolSession(channel="shm")], ids=["pipe", "shm"])
-def test_opt_with_the_plugin_takes_models(open_session: Callable[[], ToolSession]) -> None:
+@pytest.mark.parametrize("open_session", [PluginSession, lambda: PluginSession(channel="shm")], ids=["pipe", "shm"])
+def test_opt_with_the_plugin_takes_models(open_session: Callable[[], PluginSession]) -> None:
     with closing(make("PosetRL-v0", session=open_session(), dense=False)) as env:
         played = network(env)
         for _ in range(2):
@@ -118,7 +118,7 @@ def test_worker_behind_grpc_takes_models() -> None:
 @pytest.mark.parametrize("model", [b"no model", b""])
 def test_what_is_no_model_ends_the_episode_with_a_reason(model: bytes, eviction: CompilerEnv) -> None:
     eviction.reset()
-    _, reward, terminated, _, info = eviction.leave_to([model])
+    _, reward, terminated, _, info = eviction.delegate([model])
     assert (reward, terminated) == (-1, True)
     assert info["error"].startswith("the learner's model: ")
     eviction.reset()
@@ -128,21 +128,21 @@ def test_model_of_another_task_is_refused_by_what_does_not_fit(eviction: Compile
     with closing(make("RegAllocPriority-v0", session=worker)) as env:
         other = OnnxTemplate(network(env), env.task_spec.declared["agents"][0]).filled(network(env))
     eviction.reset()
-    *_, info = eviction.leave_to([other])
+    *_, info = eviction.delegate([other])
     assert "is none of agent 'advisor'" in info["error"]
 
 
 def test_number_of_models_is_that_of_agents(eviction: CompilerEnv) -> None:
     eviction.reset()
     with pytest.raises(TaskError, match="2 models, expected 1: one for each agent"):
-        eviction.leave_to([b"", b""])
+        eviction.delegate([b"", b""])
 
 
 def test_stock_compiler_takes_no_models() -> None:
     with closing(make("RegAllocEviction-v0", compiler="stock")) as env:
         env.reset()
         with pytest.raises(TaskError, match="a stock compiler takes no models"):
-            env.leave_to([b""])
+            env.delegate([b""])
         env.reset()
 
 
@@ -150,7 +150,7 @@ def test_function_is_not_left_to_models(worker: WorkerSession) -> None:
     with closing(make("RegAllocEviction-v0", session=worker, episode="function")) as env:
         env.reset()
         with pytest.raises(TaskError, match='expected episode="program"'):
-            env.leave_to([b""])
+            env.delegate([b""])
 
 
 class Doubled(nn.Module):

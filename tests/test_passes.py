@@ -11,11 +11,12 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.split import function_bodies
-from mlcb_gym.envs.compiler_env import Info, Observation
+from mlcb_gym.envs.compiler_env import Info
 from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.session.plugin import PluginSession
 from tests.conftest import ACTIONS, SOURCE
 
 Make = Callable[..., PosetRLEnv]
@@ -66,7 +67,7 @@ def bitcode_after(source: Path, actions: Sequence[str], **arguments: str) -> Pat
     """What `opt` leaves after all of the actions, each taken if it is allowed, and stop."""
     kept = source.with_suffix(".out.bc")
     texts = [*actions, "stop"]
-    with closing(ToolSession(keep=kept)) as session:
+    with closing(PluginSession(keep=kept)) as session:
         env = PosetRLEnv(programs=source, actions=texts, reward="none", max_steps=len(texts) + 1, session=session, **arguments)  # type: ignore[arg-type]
         observation, _ = env.reset()
         for action in range(len(texts)):
@@ -185,20 +186,20 @@ def test_action_that_changes_nothing_is_masked_until_the_module_changes(make_env
 
 
 def test_barred_action_stays_masked_and_is_illegal(make_env: Make) -> None:
-    env = make_env(actions=["function(mem2reg)", "default<Oz>", "stop"], barred=(1,))
+    env = make_env(actions=["function(mem2reg)", "default<Oz>", "stop"], forbidden=(1,))
     assert masks(env, 0) == [[1, 0, 1], [1, 0, 1]]
     assert env.step(1)[4]["error"] == "illegal action 1: action_mask does not allow it"
 
 
 @pytest.mark.parametrize("index", [-1, 2])
 def test_barred_action_that_does_not_exist_is_named(make_env: Make, index: int) -> None:
-    with pytest.raises(TaskError, match=f"^barred={index}: expected indices of actions, from 0 to 1$"):
-        make_env(actions=["function(mem2reg)", "stop"], barred=(0, index))
+    with pytest.raises(TaskError, match=f"^forbidden={index}: expected indices of actions, from 0 to 1$"):
+        make_env(actions=["function(mem2reg)", "stop"], forbidden=(0, index))
 
 
 def test_nothing_to_decide_where_all_is_barred(make_env: Make, program: Path) -> None:
     with pytest.raises(NoDecisions, match=r"^sum.c: "):
-        make_env(actions=["function(mem2reg)", "stop"], barred=(0, 1)).reset(options={"program": program})
+        make_env(actions=["function(mem2reg)", "stop"], forbidden=(0, 1)).reset(options={"program": program})
 
 
 def test_episode_ends_when_every_unique_action_is_used(make_env: Make) -> None:

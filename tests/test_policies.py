@@ -9,13 +9,13 @@ import pytest
 from mlcb_gym.corpus.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.export.parity import OnnxPolicy, in_process
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
+from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
-from mlcb_gym.training.rollouts import episode, play
 from tests.test_loops import SPLIT, remarks, sums
 
 POLICIES = sorted(shipped().items())

@@ -16,16 +16,17 @@ import pytest
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.training.coreset import Matrix, evaluate_sequences
-from mlcb_gym.training.distill import Outcomes, warm_start
+from mlcb_gym.rollout.network_policy import greedy
+from mlcb_gym.rollout.play import episode, play, play_in_order, replay
+from mlcb_gym.rollout.random_policy import random
+from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
+from mlcb_gym.search.beam_search import BeamSearch, beam_search
+from mlcb_gym.search.coreset import Matrix, evaluate_sequences
+from mlcb_gym.search.decisions import Decision, read_decisions, search_all
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.lookahead import Decision, Lookahead, look, look_into_all, read_decisions
-from mlcb_gym.training.policy import greedy, random
+from mlcb_gym.training.imitation.distill import Outcomes, warm_start
 from mlcb_gym.training.recipe import Distillation
-from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.statistics import geomean
-from mlcb_gym.training.traces import FAILED_RATIO, Trace
 from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 from tests.test_cli import mlcb
 
@@ -141,7 +142,7 @@ class ForkingToy(ToyEnv):
 
 def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
     env = ForkingToy()
-    (found,) = look_into_all(partial(look, env, lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
     assert found.error is None
     assert found.decisions[0].best == pytest.approx(OPTIMUM)
     assert [d.taken for d in read_decisions(tmp_path)["0" * 64]] == [d.taken for d in found.decisions]
@@ -150,13 +151,13 @@ def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path
 
 def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> None:
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
-    found = list(look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), programs, tmp_path))  # type: ignore[arg-type]
+    found = list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
     programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
-    assert not [f.error for f in look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
+    assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
     network = {"hidden": [64]}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
@@ -169,21 +170,21 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
 @pytest.mark.parametrize(("told", "expected"), [([1], [[2.0, 0.0, 3.0]]), ([], [[1.0, 0.0, 2.0]])])
 def test_doubt_counts_against_other_answers_than_the_compilers_own(told: list[int], expected: list[list[float]]) -> None:
     decision = Decision((), {"its_default": np.array(told)}, 1.0, np.exp([0.01, 0.0, 0.02]), 1.0)
-    outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, doubt=0.01))
+    outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, margin=0.01))
     assert outcomes.regrets.tolist() == pytest.approx(np.array(expected))
 
 
 @pytest.mark.parametrize("forks", [3, 7])
 def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: int) -> None:
     env = ForkingToy(forks)
-    (found,) = look_into_all(partial(look, env, lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
     assert found.error == "the fork bomb squad came"
     assert env.made == [forks]
     assert not env.open
 
 
 def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_together(tmp_path: Path) -> None:
-    list(look_into_all(partial(look, ForkingToy(), lookahead=Lookahead()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[arg-type,list-item]
+    list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[arg-type,list-item]
     file = tmp_path / f"{'0' * 64}.npz"
     with np.load(file) as columns:
         older = {name: columns[name] for name in columns.files if name != "weight"}

@@ -16,7 +16,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from mlcb_gym import _native
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import Session, WorkerSession
-from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.session.plugin import PluginSession
 from mlcb_gym.spec import TaskSpec, bind
 from tests.conftest import ACTIONS
 
@@ -104,8 +104,8 @@ def test_serializer_that_is_not_there_is_named(spec: TaskSpec) -> None:
         _native.decode("xml", spec.json, 0, b"")
 
 
-@pytest.mark.parametrize("session", [ToolSession, WorkerSession])
-def test_compiler_shows_the_same_whatever_the_serializer(session: type[ToolSession] | type[WorkerSession], program: Path) -> None:
+@pytest.mark.parametrize("session", [PluginSession, WorkerSession])
+def test_compiler_shows_the_same_whatever_the_serializer(session: type[PluginSession] | type[WorkerSession], program: Path) -> None:
     expected, *others = (list(_episode(session(serializer=name), program)) for name in SERIALIZERS)
     assert len(expected) == 4
     for seen in others:

@@ -66,8 +66,8 @@ def test_episodes_are_the_same_with_and_without_snapshots(make: Make, session: W
 def test_only_what_begins_alike_takes_up_from_a_snapshot(make: Make, session: WorkerSession) -> None:
     for _ in range(3):
         played(make())
-    bounded, barred = make(limits=Limits(cpu_seconds=9)), make(barred=(1,))
-    assert barred.reset()[1]["action_mask"].tolist() == [1, 0]
+    bounded, forbidden = make(limits=Limits(cpu_seconds=9)), make(forbidden=(1,))
+    assert forbidden.reset()[1]["action_mask"].tolist() == [1, 0]
     bounded.reset()
     left(session.pid, 3)  # the snapshot, which is of neither, and two episodes that left none
 

@@ -15,7 +15,7 @@ import pytest
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits, process, tool
-from mlcb_gym.session.tool import ToolSession
+from mlcb_gym.session.plugin import PluginSession
 from tests.conftest import BOMB, ENDLESS
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
@@ -42,7 +42,7 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     before = len(os.listdir("/proc/self/fd"))
 
     def make(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
-        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": ToolSession(keep=keep)} | arguments))
+        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": PluginSession(keep=keep)} | arguments))
         return made[-1]
 
     yield make

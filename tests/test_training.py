@@ -17,8 +17,8 @@ from mlcb_gym.errors import TrainingError
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, Shaping, TrainingEnv
+from mlcb_gym.training.profile import Shares, Stopwatch
 from mlcb_gym.training.run import RECIPES, recipe
-from mlcb_gym.training.stopwatch import Shares, Stopwatch
 from mlcb_gym.training.train import Budget, train
 from tests import known_optimum
 from tests.known_optimum import OPTIMUM, PROGRAMS

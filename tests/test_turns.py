@@ -47,7 +47,7 @@ class Selecting(ScriptedCompiler):
 class TurnsEnv(CompilerEnv):
     task = "turns"
     parameters = ()
-    judged = None
+    objective = None
 
     def reward(self, before: Metrics, after: Metrics) -> float:
         return float(before["cost"] - after["cost"])

@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mlcb_gym.export.export import FORMAT
-from mlcb_gym.export.manifest import MANIFEST
+from mlcb_gym.onnx.manifest import MANIFEST
 from mlcb_gym.spec import bind
 
 LENGTHS = range(500, 50_001, 500)

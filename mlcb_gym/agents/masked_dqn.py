@@ -11,7 +11,8 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import Tensor, nn
 
 from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.spec import MASK
 
 
 class MaskedDqn(DefaultDQNTorchRLModule):

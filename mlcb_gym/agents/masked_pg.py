@@ -11,7 +11,8 @@ from ray.rllib.utils.torch_utils import FLOAT_MIN
 from torch import Tensor
 
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
-from mlcb_gym.agents.network import MASK, LogitsNetwork
+from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.spec import MASK
 
 
 class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):

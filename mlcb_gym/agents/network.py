@@ -13,10 +13,7 @@ from mlcb_gym.agents.graph import GRAPH, GraphNetwork
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.team import Team
 from mlcb_gym.agents.values import ValueNetwork
-from mlcb_gym.spec import AGENT
-
-MASK = "action_mask"
-"""Name of the tensor that says which actions are allowed; never an input of a network."""
+from mlcb_gym.spec import AGENT, MASK
 
 
 class LogitsNetwork(nn.Module):

@@ -16,21 +16,21 @@ class AdvisorEnv(RelativeEnv):
     """An episode of a compiler whose own heuristic is the baseline, and which may be an untouched one.
 
     Args:
-        compiler: "plugin", our worker, or "stock", which knows none of ``dense``, ``barred``, ``verify`` and ``target``.
+        compiler: "plugin", our worker, or "stock", which knows none of ``dense``, ``forbidden``, ``verify`` and ``target``.
         kwargs: see ``RelativeEnv``.
 
     Raises:
         TaskError: a compiler that is none, or what a stock compiler does not know.
     """
 
-    not_stock: ClassVar[Mapping[str, Any]] = {"dense": False, "barred": (), "verify": False, "target": Target()}
+    not_stock: ClassVar[Mapping[str, Any]] = {"dense": False, "forbidden": (), "verify": False, "target": Target()}
     """What only our worker knows, and what asks for nothing."""
 
     def __init__(self, *, parameters: Mapping[str, Any], dense: bool, compiler: str, **kwargs: Any) -> None:
         if compiler not in COMPILERS:
             raise TaskError(f"compiler={compiler!r}: expected one of {', '.join(COMPILERS)}")
         if compiler == "stock":
-            self._check_stock({**parameters, "dense": dense, **kwargs, "barred": tuple(kwargs.get("barred", ()))})
+            self._check_stock({**parameters, "dense": dense, **kwargs, "forbidden": tuple(kwargs.get("forbidden", ()))})
         self._compiler = compiler
         super().__init__(parameters=parameters, dense=dense, **kwargs)
 

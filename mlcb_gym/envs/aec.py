@@ -10,7 +10,8 @@ try:
 except ImportError as error:
     raise ImportError("mlcb_gym.envs.aec needs PettingZoo: pip install 'mlcb_gym[pettingzoo]'") from error
 
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.turns import Turns
 
 

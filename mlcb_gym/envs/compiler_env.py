@@ -17,17 +17,14 @@ from gymnasium.envs.registration import EnvSpec
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
+from mlcb_gym.envs.record import Action, Observation, TaskRecord
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession, open_session
 from mlcb_gym.spec import Agent, TaskSpec, bind, table
 
-Observation = dict[str, Any]
 Metrics = Mapping[str, float]
 Info = dict[str, Any]
 Step = tuple[Observation, float, bool, bool, Info]
-Action = np.int64 | int | np.ndarray
-"""An index, or, of an agent that gives a value, an array [1] with it."""
-
 FAILURE_RETURN = -1.0
 MAX_REDRAWS = 20
 
@@ -57,7 +54,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         parameters: what the task is bound with.
         metrics: names of what is measured.
         dense: measure after every step; otherwise only at the end: the return is the same, the reward of every other step is 0.
-        barred: actions that are never allowed.
+        forbidden: actions that are never allowed.
         target: the machine that code is generated for.
         limits: what one episode may use.
         verify: run LLVM's IR verifier after every action.
@@ -71,6 +68,8 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
     task: ClassVar[str]
+    record: ClassVar[TaskRecord] = TaskRecord()
+    """What the tools know of the task beside its environment."""
     parameters: ClassVar[tuple[str, ...]]
     """The arguments that the task is bound with: an environment made with those of a policy is the one that it was trained in."""
 
@@ -87,7 +86,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         parameters: Mapping[str, Any],
         metrics: Sequence[str],
         dense: bool = True,
-        barred: Sequence[int] = (),
+        forbidden: Sequence[int] = (),
         target: Target = Target(),
         limits: Limits = Limits(),
         verify: bool = False,
@@ -102,7 +101,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             program=self.programs[0].bitcode,
             metrics=tuple(metrics),
             measure="always" if dense else "end",
-            barred=tuple(barred),
+            forbidden=tuple(forbidden),
             verify=verify,
             target=target,
             limits=limits,
@@ -116,7 +115,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
             self._agent = self.task_spec.agents[0]
             self.observation_space = self.task_spec.observation_space
             self.action_space = self.task_spec.action_space
-            _check_barred(barred, self.num_actions)
+            _check_forbidden(forbidden, self.num_actions)
         except BaseException:
             self.close()
             raise
@@ -124,7 +123,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
     _registered: EnvSpec | None = None
 
     @property
-    def repeats(self) -> bool:
+    def deterministic(self) -> bool:
         """Whether equal seeds and actions give equal rewards and ``info``; where not, ``spec.nondeterministic`` says so."""
         return True
 
@@ -135,15 +134,15 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
 
     @spec.setter
     def spec(self, registered: EnvSpec | None) -> None:
-        self._registered = registered and replace(registered, nondeterministic=not self.repeats)
+        self._registered = registered and replace(registered, nondeterministic=not self.deterministic)
 
     heuristic: ClassVar[str | None] = None
     """The tensor that says what the compiler's own heuristic would do, where there is one."""
 
     @property
     @abstractmethod
-    def judged(self) -> tuple[str, str] | None:
-        """The metric that an episode is judged by, and the one that tells what the compiler's own heuristic comes to in it. Where both are
+    def objective(self) -> tuple[str, str] | None:
+        """The metric that an episode is objective by, and the one that tells what the compiler's own heuristic comes to in it. Where both are
         measured, ``info["ratio"]`` is the one to the other, below 1 where the policy does better. None where nothing is measured."""
 
     @abstractmethod
@@ -244,7 +243,7 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         """Whether an episode can be left to models."""
         return self.session.takes_models
 
-    def leave_to(self, models: Sequence[bytes]) -> Step:
+    def delegate(self, models: Sequence[bytes]) -> Step:
         """Lets models in the compiler take this decision and all that would follow, and waits for the end of the episode: nothing is sent to and
         fro for each of them. The rewards of their steps come as one.
 
@@ -258,11 +257,11 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         return self.receive()
 
     def send_models(self, models: Sequence[bytes]) -> None:
-        """The first half of ``leave_to``: tells the compiler and returns at once; the second is ``receive``."""
+        """The first half of ``delegate``: tells the compiler and returns at once; the second is ``receive``."""
         if self._episode is None:
-            raise gymnasium.error.ResetNeeded("leave_to called before reset, or after the end of the episode")
+            raise gymnasium.error.ResetNeeded("delegate called before reset, or after the end of the episode")
         self._refused = None
-        self._episode.leave_to(models)
+        self._episode.delegate(models)
         self._request = replace(self._request, models=True)  # what was left to models once will be again
 
     def receive(self) -> Step:
@@ -339,9 +338,9 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
     @property
     def ratio(self) -> float | None:
         """What was measured last to what the compiler's own heuristic comes to: below 1 is better. None where they were not measured."""
-        if self.judged is None or not set(self.judged) <= set(self._metrics):
+        if self.objective is None or not set(self.objective) <= set(self._metrics):
             return None
-        own, heuristic = (self._metrics[name] for name in self.judged)
+        own, heuristic = (self._metrics[name] for name in self.objective)
         return float(own / heuristic) if heuristic else 1.0 + own
 
     def render(self) -> str | None:  # type: ignore[override]
@@ -440,10 +439,10 @@ class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
         return {"program": self.program.name, **mask, **self._metrics, **ratio}
 
 
-def _check_barred(barred: Sequence[int], actions: int) -> None:
-    for index in barred:
+def _check_forbidden(forbidden: Sequence[int], actions: int) -> None:
+    for index in forbidden:
         if not 0 <= index < actions:
-            raise TaskError(f"barred={index}: expected indices of actions, from 0 to {actions - 1}")
+            raise TaskError(f"forbidden={index}: expected indices of actions, from 0 to {actions - 1}")
 
 
 def _only(uri: ProgramsLike) -> Program:

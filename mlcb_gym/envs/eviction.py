@@ -3,12 +3,26 @@
 
 from functools import partial
 
-from mlcb_gym.envs.allocation import AllocationEnv
+import numpy as np
+
+from mlcb_gym.envs.record import Observation
+from mlcb_gym.envs.regalloc import RegAllocEnv, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import EVICTION
+from mlcb_gym.spec import MASK
 
 
-class EvictionEnv(AllocationEnv):
+def last_allowed(observation: Observation) -> int:
+    """Return the column that evicts nothing, where that is allowed."""
+    return int(np.flatnonzero(observation[MASK])[-1])
+
+
+def first_allowed(observation: Observation) -> int:
+    """Return the first register of the allocation order that may be evicted, always."""
+    return int(np.flatnonzero(observation[MASK])[0])
+
+
+class EvictionEnv(RegAllocEnv):
     """Decide, range by range, what makes way in LLVM's greedy register allocator, so that a program spills little.
 
     ## Description
@@ -59,12 +73,12 @@ class EvictionEnv(AllocationEnv):
     | ``told`` | 1 | whether LLVM's own answer is observed; a stock compiler does not tell it |
     | ``dense`` | False | be told the cost at every question; otherwise at the end alone |
     | ``episode`` | ``"module"`` | or ``"function"``: an episode of each function that is asked about, paid by its own cost |
-    | ``barred`` | () | columns that are never evicted |
+    | ``forbidden`` | () | columns that are never evicted |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``clang`` (``llc`` without a pipeline): ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv``; ``verify`` runs LLVM's verifier on what was allocated |
 
     A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``cost`` and no ``throughput``, no ``dense``,
-    ``barred``, ``target``, ``verify``, and no ``fork``.
+    ``forbidden``, ``target``, ``verify``, and no ``fork``.
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -80,6 +94,7 @@ class EvictionEnv(AllocationEnv):
     """
 
     task = "eviction"
+    record = record("columns", never=last_allowed, first=first_allowed)
     heuristic = "eviction_default"
     advisor = EVICTION
 

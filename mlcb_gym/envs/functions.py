@@ -9,7 +9,8 @@ import gymnasium
 
 from mlcb_gym import _native
 from mlcb_gym.envs.advisor import AdvisorEnv
-from mlcb_gym.envs.compiler_env import Action, CompilerEnv, Info, Metrics, Observation, Step
+from mlcb_gym.envs.compiler_env import CompilerEnv, Info, Metrics, Step
+from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import TaskError
 
@@ -72,7 +73,7 @@ class FunctionEpisodes(AdvisorEnv):
         return super().takes_models and not self._per_function
 
     def send_models(self, models: Sequence[bytes]) -> None:
-        """The first half of ``leave_to``."""
+        """The first half of ``delegate``."""
         if self._per_function:
             raise TaskError('episode="function": only whole programs can be left to models, expected episode="program"')
         super().send_models(models)

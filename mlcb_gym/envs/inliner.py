@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mlcb_gym import _native, toolchain
 from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.relative import default_of
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import INLINER, StockSession
+from mlcb_gym.spec import MASK
 
 METRICS: dict[str, tuple[str, ...]] = {
     "size": ("text", "size"),
@@ -26,6 +31,35 @@ STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
 """What an untouched ``opt`` is called with, beside its advisor."""
 
 
+def always(answer: int) -> ReferencePolicy:
+    """Return the policy that gives the same answer everywhere, where it is allowed."""
+
+    def choose(observation: Observation) -> int:
+        return answer if observation[MASK][answer] else int(np.flatnonzero(observation[MASK])[0])
+
+    return ReferencePolicy(choose=choose)
+
+
+def search_priority(observation: Observation) -> float:
+    """Return how much is expected of the other answer: most where a callee may go, or where LLVM's cost is close to its threshold."""
+
+    def of(name: str) -> int:
+        return int(observation[name].item()) if observation[name].size else 0
+
+    cost, calls = of("cost_estimate"), of("callee_calls")
+    if of("inlining_default"):
+        return 0.15 if of("callee_discardable") else 1.0
+    if of("callee_discardable") and calls <= 2 and not of("callee_left"):
+        return 1.0 if cost < 500 or calls == 1 else 0.1
+    return 0.5 if cost < 100 else 0.15 if cost < 200 else 0.02
+
+
+FEATURES = {
+    **dict.fromkeys(("cost_estimate", "callsite_cost", "callee_instructions", "caller_instructions"), FeatureKind.THRESHOLD),
+    **dict.fromkeys(("callee_calls", "callee_left", "callee_inlined", "callee_users", "caller_calls"), FeatureKind.FEW),
+}
+
+
 class InlinerEnv(AdvisorEnv):
     """Decide, call site by call site, what LLVM's inliner inlines, so that a program gets small.
 
@@ -37,7 +71,7 @@ class InlinerEnv(AdvisorEnv):
     inlined there). One step is one call site.
 
     ## Action Space
-    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``barred``.
+    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``forbidden``.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/inliner.def``, the first 38 of which LLVM declares:
@@ -75,12 +109,12 @@ class InlinerEnv(AdvisorEnv):
     | ``context`` | False | whether the callee can go, and what was answered about other calls of it |
     | ``growth`` | 2.0 | factor by which the IR may grow |
     | ``dense`` | False | measure at every question; otherwise at the end alone |
-    | ``barred`` | () | answers that are never allowed |
+    | ``forbidden`` | () | answers that are never allowed |
     | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``opt``: ``"stock"`` |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``context``,
-    ``barred``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
+    ``forbidden``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
     straight-line code.
 
     >>> import gymnasium, mlcb_gym
@@ -97,6 +131,15 @@ class InlinerEnv(AdvisorEnv):
     """
 
     task = "inliner"
+    record = TaskRecord(
+        recipe="mlgo",
+        features=FEATURES,
+        evaluation={"reward": "object"},
+        columns={name: (name, default_of(name)) for name in ("size", "text")},
+        baseline="-Oz",
+        reference_policies={"always": always(1), "never": always(0)},
+        search_priority=search_priority,
+    )
     parameters = ("pipeline", "growth", "embedding", "context")
     heuristic = "inlining_default"
     not_stock: ClassVar[Mapping[str, Any]] = {**AdvisorEnv.not_stock, "embedding": NO_EMBEDDING, "context": 0}

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loop distribution: how innermost loops are split before they are vectorized."""
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.compiler_env import Action, Observation
+from mlcb_gym.envs.record import Action, Observation, TaskRecord
 from mlcb_gym.envs.relative import RelativeEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.spec import AGENT
+from mlcb_gym.spec import AGENT, acting_agent
 
 METRICS: dict[str, tuple[str, ...]] = {
     "cost": ("cost", "text"),
@@ -22,8 +23,26 @@ METRICS: dict[str, tuple[str, ...]] = {
 }
 """What is measured for each reward; the reward is about the first."""
 
-BARRABLE: tuple[set[int], ...] = (set(), {0}, {1})
+FORBIDDABLE: tuple[set[int], ...] = (set(), {0}, {1})
 """What of the distributor's answers may never be given."""
+
+
+DISTRIBUTOR = 1
+NODES = 3
+"""Where the number of nodes of a loop stands in ``loop``."""
+
+
+def partition(observation: Observation, action: int) -> Hashable | None:
+    """Return the part of each node of the loop, where this answer places the last one; None before. Answers in another order often make the same
+    loops."""
+    agent, seen = acting_agent(observation)
+    nodes, part = int(seen["loop"][NODES]), seen["part"]
+    if agent != DISTRIBUTOR or int((part[:nodes] < 0).sum()) > 1:
+        return None
+    place = int(seen["chosen"])
+    parts = part[:nodes].tolist()
+    parts[place] = max(parts) + action
+    return tuple(parts)
 
 
 class LoopDistributionEnv(RelativeEnv):
@@ -80,7 +99,7 @@ class LoopDistributionEnv(RelativeEnv):
     | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
     | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |
-    | ``barred`` | () | answers that the distributor never gives |
+    | ``forbidden`` | () | answers that the distributor never gives |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     >>> import gymnasium, mlcb_gym
@@ -102,6 +121,7 @@ class LoopDistributionEnv(RelativeEnv):
     """
 
     task = "loop_distribution"
+    record = TaskRecord(corpus="loops", recipe="es", network="graph", evaluator="run_time", baseline="-O3", equivalence_key=partition, parity="loops")
     parameters = ("pipeline", "optsize", "dimension")
 
     def __init__(
@@ -115,8 +135,8 @@ class LoopDistributionEnv(RelativeEnv):
         dense: bool = False,
         **kwargs: Any,
     ) -> None:
-        if set(kwargs.get("barred", ())) not in BARRABLE:
-            raise TaskError(f"barred={kwargs['barred']}: expected the distributor's 0 or its 1, and not both")
+        if set(kwargs.get("forbidden", ())) not in FORBIDDABLE:
+            raise TaskError(f"forbidden={kwargs['forbidden']}: expected the distributor's 0 or its 1, and not both")
         if dense:
             raise TaskError(f"dense=True: {reward} is known at the end alone")
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
@@ -124,7 +144,7 @@ class LoopDistributionEnv(RelativeEnv):
         super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, programs=programs, **kwargs)
 
     @property
-    def repeats(self) -> bool:
+    def deterministic(self) -> bool:
         """Times do not."""
         return self._measure != "seconds"
 

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.fixed_sequences import FixedSequences
+from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 
 STARTS = ("unoptimized", "Oz")
 OZ, STOP = "default<Oz>", "stop"
+MAX_STEPS = 15
 Actions = str | Path | Sequence[str]
 
 
@@ -86,6 +89,41 @@ def read_actions(actions: Actions) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
+PIPELINES = {
+    "-Oz + iroutliner": f"{OZ} ; iroutliner",
+    "default<Os>, minsize kept": "default<Os>",
+    "default<O2>, minsize kept": "default<O2>",
+}
+"""Fixed sequences that anybody would try. They are no -Os and no -O2: every function carries ``minsize``, as for -Oz, and keeps it."""
+
+CLANG = {
+    "clang -Os": "{force-remove-attribute=minsize} forceattrs ; default<Os>",
+    "clang -O2": "{force-remove-attribute=minsize,force-remove-attribute=optsize} forceattrs ; default<O2>",
+}
+"""What clang itself makes at its other levels, whose functions carry other attributes. Nothing that a policy for -Oz may choose."""
+
+
+def fixed_sequences(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of an environment in which the one action of an episode is one of these texts."""
+    return {"actions": [*texts, STOP], "max_steps": 1}
+
+
+def _references(found: FixedSequences) -> tuple[dict[str, ReferencePolicy], dict[str, list[ReferencePolicy]]]:
+    """Return the fixed sequences as policies, in one environment: those with a name, and the coreset."""
+    named = {"-Oz": OZ, **PIPELINES, **CLANG, "best fixed sequence": found.best_fixed}
+    texts = list(dict.fromkeys([*named.values(), *found.coreset]))
+    arguments = fixed_sequences(texts)
+
+    def playing(text: str) -> ReferencePolicy:
+        index = texts.index(text)
+        return ReferencePolicy(choose=lambda observation: index, arguments=arguments)
+
+    return {name: playing(text) for name, text in named.items()}, {"coreset": [playing(text) for text in found.coreset]}
+
+
+REFERENCES, PORTFOLIOS = _references(FixedSequences.shipped("posetrl"))
+
+
 class PosetRLEnv(CompilerEnv):
     """Choose, one by one, the pass sub-sequences that make a module small and fast.
 
@@ -97,7 +135,7 @@ class PosetRLEnv(CompilerEnv):
     ## Action Space
     ``Discrete(n)``, one for each pipeline text in ``actions``; ``stop``, where it is listed, ends the episode. A text is what ``opt -passes``
     takes, with global options around it where wanted, in stages: ``{inline-threshold=25} default<Oz> ; iroutliner``.
-    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is barred, is not.
+    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is forbidden, is not.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/posetrl.def``:
@@ -132,7 +170,7 @@ class PosetRLEnv(CompilerEnv):
     | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
     | ``max_steps`` | 15 | decisions at most |
     | ``unique`` | False | whether an action may be taken once only |
-    | ``barred`` | () | indices of actions that are never allowed |
+    | ``forbidden`` | () | indices of actions that are never allowed |
     | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
 
     >>> import gymnasium, mlcb_gym
@@ -150,6 +188,21 @@ class PosetRLEnv(CompilerEnv):
     """
 
     task = "posetrl"
+    record = TaskRecord(
+        features={
+            "progress": FeatureKind.FRACTION,
+            "instructions": FeatureKind.TOTALS,
+            "last_actions": FeatureKind.ACTIONS,
+            **dict.fromkeys(("embedding", "opcodes", "properties"), FeatureKind.EXTENSIVE),
+        },
+        evaluation={"dense": False, "metrics": ("llvm_seconds",)},
+        columns={name: (name, f"{name}_oz") for name in ("size", "text")},
+        baseline="-Oz",
+        reference_policies=REFERENCES,
+        portfolios=PORTFOLIOS,
+        random={"actions": "default", "max_steps": MAX_STEPS},
+        fixed_sequences=fixed_sequences,
+    )
     parameters = ("actions", "start", "max_steps", "unique", "observation")
 
     def __init__(
@@ -160,7 +213,7 @@ class PosetRLEnv(CompilerEnv):
         reward: str | Reward = "size",
         observation: str = "flow-aware",
         start: str = "unoptimized",
-        max_steps: int = 15,
+        max_steps: int = MAX_STEPS,
         unique: bool = False,
         dense: bool = True,
         **kwargs: Any,
@@ -185,8 +238,8 @@ class PosetRLEnv(CompilerEnv):
         return list(self.task_spec.parameters["actions"])
 
     @property
-    def judged(self) -> tuple[str, str]:
-        """Phase ordering is judged by size, whatever it is rewarded for."""
+    def objective(self) -> tuple[str, str]:
+        """Phase ordering is objective by size, whatever it is rewarded for."""
         return "size", "size_oz"
 
     def reward(self, before: Metrics, after: Metrics) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from mlcb_gym.envs.allocation import AllocationEnv
-from mlcb_gym.envs.compiler_env import Action
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.envs.regalloc import RegAllocEnv, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import PRIORITY
 
@@ -16,7 +16,17 @@ HIGHEST = 2.0**32
 """LLVM has priorities in 32 bits. A power of two: nothing is lost where an action is multiplied by it."""
 
 
-class PriorityEnv(AllocationEnv):
+def same_for_all(observation: Observation) -> np.ndarray:
+    """Return the same priority for every live range."""
+    return np.zeros(1, np.float32)
+
+
+def small_first(observation: Observation) -> np.ndarray:
+    """Return the priority of a live range by its size, the opposite of what LLVM does."""
+    return 1 / (1 + observation["li_size"].astype(np.float32))
+
+
+class PriorityEnv(RegAllocEnv):
     """Decide in which order LLVM's greedy register allocator takes live ranges, so that a program spills little.
 
     ## Description
@@ -87,6 +97,7 @@ class PriorityEnv(AllocationEnv):
     """
 
     task = "priority"
+    record = record("value", same=same_for_all, small_first=small_first)
     heuristic = "priority_default"
     advisor = PRIORITY
 

@@ -32,7 +32,7 @@ class RelativeEnv(CompilerEnv):
         super().__init__(metrics=list(dict.fromkeys([*rewards[reward], *map(default_of, rewards[reward])])), **kwargs)
 
     @property
-    def judged(self) -> tuple[str, str] | None:
+    def objective(self) -> tuple[str, str] | None:
         """What the reward is about."""
         return (self._measure, default_of(self._measure)) if self._measure else None
 

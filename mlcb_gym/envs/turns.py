@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.envs.compiler_env import CompilerEnv, Info, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv, Info
+from mlcb_gym.envs.record import Observation
 
 
 class Turns:

@@ -16,7 +16,7 @@ import numpy as np
 from mlcb_gym import _native
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
-from mlcb_gym.export.manifest import MANIFEST, read_manifest
+from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
 
 COMPILED = "policy.so"
 BASELINE = "baseline"

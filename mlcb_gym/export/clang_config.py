@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.export.manifest import read_manifest
+from mlcb_gym.onnx.manifest import read_manifest
 
 
 def runner_uri(policy: Path) -> str:

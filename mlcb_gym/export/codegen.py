@@ -16,7 +16,7 @@ import onnx
 
 from mlcb_gym import toolchain
 from mlcb_gym.errors import PolicyError, ToolchainError
-from mlcb_gym.export.manifest import OUTPUTS
+from mlcb_gym.onnx.manifest import OUTPUTS
 
 if TYPE_CHECKING:
     from emx_onnx_cgen import Compiler

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
-from mlcb_gym import _native
-from mlcb_gym.agents.network import MASK, PolicyNetwork
+from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.compiler_env import CompilerEnv, Observation
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.manifest import read_manifest
-from mlcb_gym.training.policy import advice, advised, answer, asked, greedy
-from mlcb_gym.training.rollouts import LeaveTo, observed, play_in_order
+from mlcb_gym.rollout.network_policy import advice, answer, greedy
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
+from mlcb_gym.rollout.play import observed, play_in_order
+from mlcb_gym.spec import MASK, acting_agent
 
 VALUE_TOLERANCE = 1e-4
 """How far values may be apart, to the value, or to 1 where it is less: runtimes round differently, and a power of it makes more of that."""
@@ -68,66 +68,9 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
     return parity
 
 
-def in_process(uri: str, observations: Sequence[Observation]) -> list[int | float]:
-    """What a policy decides in a runner."""
-    with closing(_native.Compiler.open(uri)) as compiler:
-        return [compiler.observe(*asked(observation)) for observation in observations]
-
-
-class OnnxPolicy:
-    """A policy folder in ONNX Runtime, on one thread: a session for each agent."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.manifest = folder, read_manifest(folder)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self.sessions = [
-            onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
-            for model in self.manifest["agents"].values()
-        ]
-        self._models = [(folder / model).read_bytes() for model in self.manifest["agents"].values()]
-        self._inputs = [[i.name for i in session.get_inputs()] for session in self.sessions]
-
-    @property
-    def task(self) -> str:
-        """What it decides."""
-        return str(self.manifest["task"])
-
-    @property
-    def env_arguments(self) -> dict[str, Any]:
-        """What an environment must be made with for this policy.
-
-        Raises:
-            PolicyError: the folder does not say, as one that was exported before the task had all of its parameters.
-        """
-        expected, given = env_class(self.task).parameters, self.manifest["parameters"]
-        if missing := [name for name in expected if name not in given]:
-            raise PolicyError(f"{self.folder}: {self.task} has no parameter {', '.join(missing)} there, expected a policy that is exported anew")
-        return {name: given[name] for name in expected}
-
-    def logits(self, observation: Observation) -> np.ndarray:
-        """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
-        agent, seen = asked(observation)
-        feed = {name: np.asarray(seen[name])[np.newaxis] for name in self._inputs[agent]}
-        result: np.ndarray = self.sessions[agent].run(None, feed)[0][0]
-        return result
-
-    def advice(self, observation: Observation) -> int | float:
-        """What it tells the compiler: the best allowed choice, or its value."""
-        return advised(self.logits(observation), observation)
-
-    def choose(self, observation: Observation) -> int:
-        """The best allowed action."""
-        return int(self.advice(observation))
-
-    def leave(self, observation: Observation) -> LeaveTo:
-        """Leaves this decision and all that follow to its models, in the compiler."""
-        return LeaveTo(self._models)
-
-
 def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
     """Compares torch with ONNX Runtime, observation by observation."""
-    errors = [_error(answer(network, o), policy.logits(o), is_value=MASK not in asked(o)[1]) for o in observations]
+    errors = [_error(answer(network, o), policy.logits(o), is_value=MASK not in acting_agent(o)[1]) for o in observations]
     others = _disagreements([advice(network, o) for o in observations], [policy.advice(o) for o in observations])
     return Parity(len(observations), float(np.max(errors)), others)
 

@@ -4,13 +4,13 @@
 from mlcb_gym._native import Compiler
 from mlcb_gym.session.episode import Episode
 from mlcb_gym.session.opening import open_session
+from mlcb_gym.session.plugin import PluginSession
 from mlcb_gym.session.relay import Relay
 from mlcb_gym.session.remote import RemoteSession
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
 from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import Session
 from mlcb_gym.session.stock import EVICTION, INLINER, PRIORITY, StockSession
-from mlcb_gym.session.tool import ToolSession
 from mlcb_gym.session.worker import WorkerSession
 
 __all__ = [
@@ -22,12 +22,12 @@ __all__ = [
     "EpisodeRequest",
     "Limits",
     "ModelServer",
+    "PluginSession",
     "Relay",
     "RemoteSession",
     "Session",
     "StockSession",
     "Target",
-    "ToolSession",
     "WorkerSession",
     "open_session",
 ]

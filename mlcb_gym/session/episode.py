@@ -99,7 +99,7 @@ class Episode:
         """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
         self._tell(partial(self._host.advise, advice))
 
-    def leave_to(self, models: Sequence[bytes]) -> None:
+    def delegate(self, models: Sequence[bytes]) -> None:
         """Leaves the last observation, and all that would follow it, to models in the compiler; what comes next is the end.
 
         Args:

@@ -86,7 +86,7 @@ class ForkServerSession(ABC):
         self._ensure_running()
         assert self._control is not None
         with translated():
-            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
+            payload = asdict(request) | {"digest": spec.digest, "barred": request.forbidden} | self._program(request)
             ours, theirs = socket.socketpair()
         try:
             self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)

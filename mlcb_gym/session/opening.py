@@ -4,9 +4,9 @@
 from urllib.parse import parse_qs, urlsplit
 
 from mlcb_gym.errors import TaskError
+from mlcb_gym.session.plugin import CHANNELS, PluginSession
 from mlcb_gym.session.remote import RemoteSession
 from mlcb_gym.session.session import Session
-from mlcb_gym.session.tool import CHANNELS, ToolSession
 from mlcb_gym.session.worker import WorkerSession
 
 
@@ -27,7 +27,7 @@ def open_session(uri: str) -> Session:
     if split.scheme == "grpc":
         return RemoteSession(uri, serializer=serializer)
     if split.scheme in CHANNELS and bare:
-        return ToolSession(channel=split.scheme, serializer=serializer)
+        return PluginSession(channel=split.scheme, serializer=serializer)
     if split.scheme == "worker" and bare:
         return WorkerSession(serializer=serializer)
     raise TaskError(f"session={uri!r}: expected worker:, pipe:, shm: or grpc://HOST:PORT")

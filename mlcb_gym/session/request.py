@@ -48,7 +48,7 @@ class EpisodeRequest:
     program: Path
     metrics: Sequence[str] = ()
     measure: str = "always"
-    barred: Sequence[int] = ()
+    forbidden: Sequence[int] = ()
     verify: bool = False
     models: bool = False
     target: Target = Target()

@@ -73,8 +73,8 @@ class StockSession:
             TaskError: the request asks for what a stock compiler does not know.
             SessionLost: the compiler cannot be started.
         """
-        if replace(request, barred=(), target=Target(), verify=False) != request:
-            raise TaskError("a stock compiler takes no barred actions and no target, and verifies nothing: use the worker")
+        if replace(request, forbidden=(), target=Target(), verify=False) != request:
+            raise TaskError("a stock compiler takes no forbidden actions and no target, and verifies nothing: use the worker")
         if request.metrics and request.measure != "end":
             raise TaskError(f"a stock compiler cannot be measured before its end: {', '.join(request.metrics)}: use the worker")
         tool = self._start(spec, request, advised=True)

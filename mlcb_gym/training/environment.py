@@ -12,8 +12,8 @@ import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 from ray.tune.registry import register_env
 
-from mlcb_gym.training.rollouts import Script, play_in_order
-from mlcb_gym.training.traces import Trace
+from mlcb_gym.rollout.play import Script, play_in_order
+from mlcb_gym.rollout.trace import Trace
 
 RLLIB_NAME = "mlcb_gym"
 """The name under which RLlib finds ``TrainingEnv``; checkpoints hold it."""

@@ -13,9 +13,9 @@ from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.rollout.network_policy import greedy
+from mlcb_gym.rollout.play import Decide
 from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
-from mlcb_gym.training.policy import greedy
-from mlcb_gym.training.rollouts import Decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Distillation:
         entropy: keeps the policy from deciding on noise.
         importance: the power of a decision's weight that it counts with; 0: all count the same, which biases nothing that depends on the
             observation alone, and is less noisy where few decisions stand for many.
-        doubt: the log gain that any other answer than the compiler's own must promise: what is known of each of many decisions alone does not
+        margin: the log gain that any other answer than the compiler's own must promise: what is known of each of many decisions alone does not
             add up.
     """
 
@@ -43,7 +43,7 @@ class Distillation:
     limit: float = 0.1
     entropy: float = 0.03
     importance: float = 1.0
-    doubt: float = 0.0
+    margin: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

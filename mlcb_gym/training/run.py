@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.training.dqn import Dqn
+from mlcb_gym.training.algorithms.dqn import Dqn
+from mlcb_gym.training.algorithms.es import Es
+from mlcb_gym.training.algorithms.ppo import Mlgo, Ppo
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.es import Es
-from mlcb_gym.training.ppo import Mlgo, Ppo
 from mlcb_gym.training.recipe import Recipe
 
 RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo, Es)}

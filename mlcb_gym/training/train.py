@@ -23,18 +23,18 @@ from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import ProgramError, TrainingError
-from mlcb_gym.spec import AGENT
+from mlcb_gym.rollout.network_policy import batch, by_agent
+from mlcb_gym.rollout.play import Decide, episode, play_in_order
+from mlcb_gym.rollout.random_policy import random_observations
+from mlcb_gym.rollout.trace import Trace, geomean
+from mlcb_gym.spec import AGENT, acting_agent
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
-from mlcb_gym.training.descent import limit_threads
 from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
-from mlcb_gym.training.policy import asked, batch, by_agent, random_observations
+from mlcb_gym.training.imitation.optimize import limit_threads
+from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.rollouts import Decide, episode, play_in_order
 from mlcb_gym.training.run import Progress, Run, current_commit
-from mlcb_gym.training.statistics import geomean
-from mlcb_gym.training.stopwatch import Shares, watch_model
-from mlcb_gym.training.traces import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]
     if not any(own):
         return {}
     envs = training_env(algorithm).unwrapped.envs
-    seen = [asked(o) for o in random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed)]
+    seen = [acting_agent(o) for o in random_observations(envs, envs[0].programs, recipe.statistics_episodes, recipe.seed)]
     for agent in {agent for agent, _ in seen}:
         if each := own[agent]:
             each.standardise(batch([tensors for who, tensors in seen if who == agent]))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The task record: everything particular to a task beside its tensors, its passes and its environment.
+
+Training, search, evaluation, export and the command line read it; none of them knows a task by its name.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+
+Observation = dict[str, Any]
+Action = np.int64 | int | np.ndarray
+"""An index, or, of an agent that gives a value, an array [1] with it."""
+
+
+class FeatureKind(StrEnum):
+    """How a network scales a tensor. A tensor without a kind is taken as ``asinh`` of its elements."""
+
+    FRACTION = "fraction"
+    """Between 0 and 1, taken as it is."""
+    TOTALS = "totals"
+    """Instructions now and at the start: their logarithms, and the difference of these. The first one divides what is ``EXTENSIVE``."""
+    EXTENSIVE = "extensive"
+    """Sums over a module: ``asinh``, and the ratio to the module's instructions."""
+    THRESHOLD = "threshold"
+    """Compared by the compiler with a threshold of a few instructions: ``asinh``, and unscaled up to a limit."""
+    FEW = "few"
+    """Counts of which none, one or two are worlds apart: ``asinh``, and one-hot."""
+    WEIGHT = "weight"
+    """Spans many orders of magnitude, infinite where it must not happen: the logarithm, and whether it is infinite."""
+    ACTIONS = "actions"
+    """Indices of actions: one-hot, -1 for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferencePolicy:
+    """A policy that does not learn, for evaluations to compare with.
+
+    Args:
+        choose: its action on an observation.
+        arguments: of the environment that it plays in, beside those of the policy that is evaluated.
+    """
+
+    choose: Callable[[Observation], Action]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def equal_priority(observation: Observation) -> float:
+    """Return 1: every decision is as likely to be searched as any other."""
+    return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRecord:
+    """What the tools know of a task.
+
+    Args:
+        corpus: the programs that it is trained on and judged by.
+        recipe: the algorithm that suits it.
+        network: the kind of network: ``mlp`` over all features; ``columns``, one perceptron that rates every choice by its own numbers; ``graph``,
+            over the dependences of a loop; ``value``, the heuristic's own value corrected.
+        features: the kinds of its tensors.
+        evaluator: what its policies are judged by: ``metrics`` of modules, or the ``run_time`` of executables.
+        evaluation: arguments of the environment in an evaluation by metrics.
+        columns: the ratios of an evaluation: a metric to the one that the compiler's own heuristic comes to. The first is the one that counts.
+        guarded: the same of the objective where the guard keeps the heuristic's result function by function; by default program by program.
+        baseline: the name of the compiler's own heuristic in tables.
+        reference_policies: policies that do not learn, by name.
+        portfolios: sequences of such policies, by name, of which the best of the first K counts.
+        random: arguments of the environment that random episodes are played in, beside those of the policy that is evaluated.
+        search_priority: how likely a decision is to be searched; more than 0.
+        equivalence_key: from an observation and an action to what the action settles for good; None where it settles nothing. Sequences that settle
+            the same one after another make the same program.
+        fixed_sequences: from pipeline texts to the arguments of an environment in which an action is one of them, followed by the end of the
+            episode; None where the actions are no pipelines.
+        parity: the corpus that runtimes are compared on.
+    """
+
+    corpus: str = "default"
+    recipe: str = "ppo"
+    network: Literal["mlp", "columns", "graph", "value"] = "mlp"
+    features: Mapping[str, FeatureKind] = field(default_factory=dict)
+    evaluator: Literal["metrics", "run_time"] = "metrics"
+    evaluation: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    guarded: tuple[str, str] | None = None
+    baseline: str = "default"
+    reference_policies: Mapping[str, ReferencePolicy] = field(default_factory=dict)
+    portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)
+    random: Mapping[str, Any] = field(default_factory=dict)
+    search_priority: Callable[[Observation], float] = equal_priority
+    equivalence_key: Callable[[Observation, int], Hashable | None] | None = None
+    fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
+    parity: str = "embedded"

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Executables that clang makes of a program, one for each way to compile it, and how long each of them runs."""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from mlcb_gym.corpus import bitcode, corpora, kernels
+from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.errors import ProgramError
+from mlcb_gym.evaluation.linked_size import LIBRARIES
+from mlcb_gym.toolchain import tool
+
+COMMON = ("-w", "-ffp-contract=off")
+"""Sums of floats are the same to the bit at every level."""
+GROUPS = 5
+"""How many groups of runs a loop kernel is timed in by one process, the fastest of which counts."""
+QUARTILE = 0.25
+"""Which of the processes' times counts: where a process comes to lie in memory makes it fast for once in many, or slow. On 24 kernels the least of 24
+processes differed from itself by 5 % (root mean square), the median by 2 %, this by 0.3 %."""
+SECONDS = 120.0
+"""What one process may take."""
+
+
+class Executables:
+    """Those of one program; what comes out the same to the byte is one executable. Each must print what the program does at ``-O0``.
+
+    Args:
+        program: it has a ``main`` that needs no arguments. Loop kernels time themselves; of any other the whole process is timed.
+        folder: where they lie.
+
+    Raises:
+        ProgramError: it does not compile or link, it fails, or it prints something else.
+    """
+
+    def __init__(self, program: Program, folder: Path) -> None:
+        self._program, self._folder, self._names = program, folder, count()
+        self._times_itself = kernels.is_loops(program.uri)
+        self._source = _source(program, folder)
+        (plain,) = self.build([("-O0",)])
+        self._expected = run((plain,), subject=program.name, seconds=SECONDS)
+
+    def build(self, ways: Sequence[Sequence[str]]) -> list[Path]:
+        """The executables for the flags of each way, several at a time."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = list(pool.map(self._compile, ways))
+            distinct = list(dict.fromkeys(objects))
+            linked = dict(zip(distinct, pool.map(self._link, distinct), strict=True))
+        return [linked[made] for made in objects]
+
+    def time(self, executables: Iterable[Path], rounds: int, rng: np.random.Generator) -> dict[Path, float]:
+        """The seconds of each, by ``QUARTILE``: all are run in every round, each time in another order."""
+        times: dict[Path, list[float]] = {path: [] for path in executables}
+        paths = list(times)
+        for _ in range(rounds):
+            for index in rng.permutation(len(paths)):
+                times[paths[index]].append(self._seconds(paths[index]))
+        return {path: float(np.quantile(own, QUARTILE)) for path, own in times.items()}
+
+    def _compile(self, flags: Sequence[str]) -> Path:
+        unnamed = self._folder / f"{next(self._names)}.unnamed"
+        run((tool(bitcode.SOURCES.get(self._source.suffix, "clang")), *COMMON, *flags, "-c", self._source, "-o", unnamed), subject=self._program.name)
+        return unnamed.replace(self._folder / f"{sha256(unnamed.read_bytes()).hexdigest()}.o")
+
+    def _link(self, compiled: Path) -> Path:
+        run((tool("clang++"), compiled, *LIBRARIES, "-o", compiled.with_suffix("")), subject=self._program.name)
+        return compiled.with_suffix("")
+
+    def _seconds(self, executable: Path) -> float:
+        arguments = (str(GROUPS),) if self._times_itself else ()
+        started = time.perf_counter()
+        printed = run((executable, *arguments), subject=self._program.name, seconds=SECONDS)
+        seconds = time.perf_counter() - started
+        if self._times_itself:
+            printed, _, told = printed.rstrip().rpartition(b" ")
+            printed, seconds = printed + b"\n", float(told)
+        if printed != self._expected:
+            raise ProgramError(f"{self._program.name}: prints {_shown(printed)}, expected {_shown(self._expected)} as at -O0")
+        return seconds
+
+
+def _source(program: Program, folder: Path) -> Path:
+    """What a user would compile: the source, where there is one; else the bitcode."""
+    if kernels.is_loops(program.uri):
+        path = folder / "kernel.c"
+        path.write_text(kernels.source(kernels.named(program.uri)))
+        return path
+    if corpora.is_embedded(program.uri):
+        return corpora.embedded(program.uri)[0]
+    return program.bitcode if corpora.is_corpus(program.uri) else Path(program.uri)
+
+
+def _shown(printed: bytes) -> str:
+    return repr(printed[:60].decode(errors="replace"))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Torch networks of agents as ONNX files."""
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mlcb_gym.onnx.manifest import OUTPUTS
+
+OPSET = 18
+VARYING = 2
+"""The least length of an axis that varies: what has fewer leaves nothing to choose."""
+
+
+def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """Writes the graph: of the declared tensors those that the network reads, with a leading batch axis, to its output.
+
+    The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
+    """
+    declared = [t for t in agent["inputs"] if t["role"] != "mask"]
+    names = [t["name"] for t in declared]
+    # An axis traced with size 1 would be fixed at 1.
+    shapes = [[2, *(VARYING if isinstance(length, dict) else length for length in t["shape"])] for t in declared]
+    example = tuple(torch.zeros(shape, dtype=getattr(torch, t["dtype"])) for shape, t in zip(shapes, declared, strict=True))
+    axis = torch.export.Dim("batch", min=1, max=4096)
+    with _quiet():
+        program = torch.onnx.export(
+            _Positional(network, names).eval(),
+            example,
+            input_names=names,
+            output_names=[OUTPUTS[agent["advice"]["kind"]]],
+            dynamic_shapes=(tuple({0: axis, **_varying(t["shape"])} for t in declared),),
+            opset_version=OPSET,
+            dynamo=True,
+            external_data=False,
+        )
+    assert program is not None
+    # What the network does not look at, a compiler need not work out.
+    graph = program.model.graph
+    graph.inputs[:] = [i for i in graph.inputs if i.uses()]
+    program.model.metadata_props.update(metadata)
+    program.save(str(path), external_data=False)
+
+
+def _varying(shape: Sequence[Any]) -> dict[int, Any]:
+    """The axes behind the batch that have their true length; those that may be as long are as long."""
+    lengths = {axis: d["at_most"] for axis, d in enumerate(shape, 1) if isinstance(d, dict)}
+    return {axis: torch.export.Dim(f"up_to_{length}", min=VARYING, max=length) for axis, length in lengths.items()}
+
+
+class _Positional(nn.Module):
+    """The network with its inputs in declared order instead of by name, as the exporter wants them."""
+
+    def __init__(self, network: nn.Module, names: Sequence[str]) -> None:
+        super().__init__()
+        self.network, self.names = network, tuple(names)
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        logits: Tensor = self.network(dict(zip(self.names, inputs, strict=True)))
+        return logits
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter reports its progress on standard output and warns of its own internals."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exported policies: in ONNX Runtime here, and in the runners that a compiler has."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from mlcb_gym import _native
+from mlcb_gym.envs import env_class
+from mlcb_gym.envs.record import Observation
+from mlcb_gym.errors import PolicyError
+from mlcb_gym.onnx.manifest import read_manifest
+from mlcb_gym.rollout.advice import advice_of
+from mlcb_gym.rollout.play import Delegate
+from mlcb_gym.spec import acting_agent
+
+
+class OnnxPolicy:
+    """A policy folder in ONNX Runtime, on one thread: a session for each agent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.manifest = folder, read_manifest(folder)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self.sessions = [
+            onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
+            for model in self.manifest["agents"].values()
+        ]
+        self._models = [(folder / model).read_bytes() for model in self.manifest["agents"].values()]
+        self._inputs = [[i.name for i in session.get_inputs()] for session in self.sessions]
+
+    @property
+    def task(self) -> str:
+        """What it decides."""
+        return str(self.manifest["task"])
+
+    @property
+    def env_arguments(self) -> dict[str, Any]:
+        """What an environment must be made with for this policy.
+
+        Raises:
+            PolicyError: the folder does not say, as one that was exported before the task had all of its parameters.
+        """
+        expected, given = env_class(self.task).parameters, self.manifest["parameters"]
+        if missing := [name for name in expected if name not in given]:
+            raise PolicyError(f"{self.folder}: {self.task} has no parameter {', '.join(missing)} there, expected a policy that is exported anew")
+        return {name: given[name] for name in expected}
+
+    def logits(self, observation: Observation) -> np.ndarray:
+        """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
+        agent, seen = acting_agent(observation)
+        feed = {name: np.asarray(seen[name])[np.newaxis] for name in self._inputs[agent]}
+        result: np.ndarray = self.sessions[agent].run(None, feed)[0][0]
+        return result
+
+    def advice(self, observation: Observation) -> int | float:
+        """What it tells the compiler: the best allowed choice, or its value."""
+        return advice_of(self.logits(observation), observation)
+
+    def choose(self, observation: Observation) -> int:
+        """The best allowed action."""
+        return int(self.advice(observation))
+
+    def delegate(self, observation: Observation) -> Delegate:
+        """Leaves this decision and all that follow to its models, in the compiler."""
+        return Delegate(self._models)
+
+
+def in_process(uri: str, observations: Sequence[Observation]) -> list[int | float]:
+    """What a policy decides in a runner."""
+    with closing(_native.Compiler.open(uri)) as compiler:
+        return [compiler.observe(*acting_agent(observation)) for observation in observations]

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Many episodes at once: scripts that say what to do, played on the sub-environments of a vector environment.
+
+A script is a generator. It yields a ``Reset`` or an action, is sent back what the compiler answered, and may play as many episodes as it
+likes; so a search reads as if it had a compiler of its own, while all compilers work at once.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from selectors import EVENT_READ, PollSelector
+from typing import Any, Generic, Protocol, TypeVar
+
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.errors import MlcbError, NoDecisions
+from mlcb_gym.rollout.trace import Trace
+
+PARALLEL = 4
+"""Compilers at work at once, where nobody says otherwise."""
+
+LOOK_SECONDS = 1.0
+"""How often silent compilers are looked at: the deadline of one may have passed."""
+
+
+class SplitEnv(Protocol):
+    """An environment whose ``reset`` and ``step`` have two halves, and which says when the second one need not wait: see ``CompilerEnv``."""
+
+    @property
+    def takes_models(self) -> bool: ...
+    def send_reset(self, options: dict[str, Any] | None = None) -> None: ...
+    def receive_reset(self) -> tuple[Observation, dict[str, Any]]: ...
+    def send(self, action: Any) -> None: ...
+    def send_models(self, models: Sequence[bytes]) -> None: ...
+    def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
+    def ready(self) -> bool: ...
+    def fileno(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Begin an episode on this program."""
+
+    program: Any
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """Let models in the compiler decide to the end: the contents of an ONNX file for each agent."""
+
+    models: Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the compiler said."""
+
+    observation: Observation
+    info: dict[str, Any]
+    ended: bool = False
+
+
+Result = TypeVar("Result")
+Command = Reset | Delegate | Action
+Script = Generator[Command, Answer, Result]
+Choose = Callable[[Observation], Action | None]
+"""From an observation to an action; None leaves the episode where it is."""
+Decide = Callable[[Observation], Delegate | Action | None]
+"""Likewise, or to what decides from there on."""
+
+
+def name_of(program: Any) -> str:
+    """The name of a program, whether given as a ``Program`` or as its name."""
+    return str(getattr(program, "name", program))
+
+
+def episode(program: Any, choose: Decide) -> Script[Trace]:
+    """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed. Where there is nothing to decide, the
+    compiler's own heuristic has its way: the ratio is 1."""
+    name = name_of(program)
+    try:
+        answer = yield Reset(program)
+    except NoDecisions:
+        return Trace(name, (), (1.0,))
+    except MlcbError as error:
+        return Trace(name, (), (), str(error))
+    actions: list[Delegate | Action] = []
+    answers = [answer]
+    while not answer.ended and (action := choose(answer.observation)) is not None:
+        answer = yield action
+        actions.append(action)
+        answers.append(answer)
+    ratios = tuple(a.info["ratio"] for a in answers if "ratio" in a.info)
+    last = answer.info
+    measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
+    seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
+    taken = tuple(action for action in actions if not isinstance(action, Delegate))
+    return Trace(name, taken, ratios, last.get("error"), measured, seconds, len(actions))
+
+
+def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
+    """An episode of given actions. Those that the mask forbids at their turn are left out."""
+    remaining = iter(actions)
+
+    def choose(observation: Observation) -> int | None:
+        return next((action for action in remaining if observation["action_mask"][action]), None)
+
+    return episode(program, choose)
+
+
+def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
+    """An episode, and all that was seen before its decisions."""
+    seen: list[Observation] = []
+
+    def record(observation: Observation) -> Action | None:
+        seen.append(deepcopy(observation))
+        return choose(observation)
+
+    yield from episode(program, record)
+    return seen
+
+
+def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterator[Result]:
+    """Plays scripts, one per environment at a time, and yields their results as they finish.
+
+    Which script goes on next depends on which compiler is faster: what scripts share, a random generator above all, makes runs differ.
+    """
+    waiting = iter(scripts)
+    lanes = [_Lane(env, waiting) for env in envs]
+    ready = lanes
+    while ready:
+        for lane in ready:
+            yield from lane.advance()
+        ready = _wait([lane for lane in lanes if lane.script is not None])
+
+
+def play_in_order(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> list[Result]:
+    """The results of ``play`` in the order of the scripts, so that what is made of them does not depend on which compiler was faster."""
+
+    def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
+        return number, (yield from script)
+
+    results = dict(play(envs, (numbered(number, script) for number, script in enumerate(scripts))))
+    return [results[number] for number in sorted(results)]
+
+
+class _Lane(Generic[Result]):
+    """One environment, and the script that waits for its compiler, if any.
+
+    Args:
+        scripts: where the next script comes from, for all lanes.
+    """
+
+    def __init__(self, env: SplitEnv, scripts: Iterator[Script[Result]]) -> None:
+        self.env, self._scripts = env, scripts
+        self.script: Script[Result] | None = None
+
+    def ready(self) -> bool:
+        """Whether there is an answer, or the reason why there is none."""
+        return self._refused is not None or self.env.ready()
+
+    def advance(self) -> Iterator[Result]:
+        """Runs the script up to its next command, which is sent; yields the result of one that has none, and goes on with the next."""
+        outcome = None
+        if self.script is None:
+            self.script = next(self._scripts, None)
+        else:
+            outcome = self._outcome()
+        while self.script is not None:
+            try:
+                return self._send(_resume(self.script, outcome))
+            except StopIteration as stop:
+                yield stop.value
+            self.script, outcome = next(self._scripts, None), None
+
+    def _send(self, command: Command) -> None:
+        """Gives a command to the compiler."""
+        self._resetting, self._refused = isinstance(command, Reset), None
+        try:
+            if isinstance(command, Reset):
+                self.env.send_reset({"program": command.program})
+            elif isinstance(command, Delegate):
+                self.env.send_models(command.models)
+            else:
+                self.env.send(command)
+        except MlcbError as error:
+            self._refused = error
+
+    def _outcome(self) -> Answer | MlcbError:
+        """What came of the command."""
+        if self._refused is not None:
+            return self._refused
+        try:
+            if self._resetting:
+                return Answer(*self.env.receive_reset())
+            observation, _, terminated, truncated, info = self.env.receive()
+        except MlcbError as error:
+            return error
+        return Answer(observation, info, terminated or truncated)
+
+
+def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Command:
+    """The next command of a script that gets what came of its last one."""
+    if isinstance(outcome, MlcbError):
+        return script.throw(outcome)
+    return script.send(outcome)  # type: ignore[arg-type]  # None is what a generator begins with
+
+
+def _wait(lanes: list[_Lane[Result]]) -> list[_Lane[Result]]:
+    """Waits for the first compilers to answer; the lanes that go on."""
+    while lanes:
+        if ready := [lane for lane in lanes if lane.ready()]:
+            return ready
+        with PollSelector() as selector:
+            for lane in lanes:
+                selector.register(lane.env, EVENT_READ)
+            selector.select(LOOK_SECONDS)
+    return lanes

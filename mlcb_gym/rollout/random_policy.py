@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The policy that draws its actions, and what it observes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.rollout.play import Choose, SplitEnv, observed, play_in_order
+from mlcb_gym.spec import MASK, acting_agent
+
+
+def random(rng: np.random.Generator) -> Choose:
+    """Any allowed action, all equally likely; any value, where that is asked for."""
+
+    def choose(observation: Observation) -> Action:
+        _, seen = acting_agent(observation)
+        if MASK not in seen:
+            return rng.random(1, np.float32)
+        return int(rng.choice(np.flatnonzero(seen[MASK])))
+
+    return choose
+
+
+def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> list[Observation]:
+    """Every observation of random episodes, over programs that are each taken about equally often."""
+    rng = np.random.default_rng(seed)
+    scripts = (observed(program, random(own)) for program, own in zip(_drawn(programs, episodes, rng), rng.spawn(episodes), strict=True))
+    return [observation for seen in play_in_order(envs, scripts) for observation in seen]
+
+
+def _drawn(programs: Sequence[Any], count: int, rng: np.random.Generator) -> Iterator[Any]:
+    while count > 0:
+        for index in rng.permutation(len(programs))[:count]:
+            yield programs[index]
+        count -= len(programs)

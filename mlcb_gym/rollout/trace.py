@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes in short."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mlcb_gym.envs.record import Action
+
+FAILED_RATIO = 2.0
+"""The ratio that a failed episode counts with if not even its first state was measured, as without ``dense``.
+
+A convention, not a measurement: what fails must cost more than what merely does not help.
+"""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An episode in short.
+
+    Args:
+        ratios: to the compiler's own heuristic, in what the environment judges by: before the first action and after each; the last one alone
+            where only the end was measured.
+        measured: what was measured last.
+        seconds: what the compiler worked, where that was measured.
+        steps: how many; what was left to models is one.
+    """
+
+    program: str
+    actions: tuple[Action, ...]
+    ratios: tuple[float, ...]
+    error: str | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    steps: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """The last of ``ratios``; infinite where the compiler failed."""
+        return math.inf if self.error else self.ratios[-1]
+
+    @property
+    def scored(self) -> float:
+        """``ratio``, but finite: a failed episode counts as large as the program was at its start, or ``FAILED_RATIO``."""
+        if self.error is None:
+            return self.ratio
+        return self.ratios[0] if self.ratios else FAILED_RATIO
+
+    def scored_in(self, own: str, heuristic: str) -> float:
+        """The ratio of another pair of metrics; ``scored`` where they were not measured."""
+        if self.error is None and self.measured.get(own) and self.measured.get(heuristic):
+            return self.measured[own] / self.measured[heuristic]
+        return self.scored
+
+
+def geomean(ratios: Sequence[float]) -> float:
+    """Return the geometric mean of positive ratios."""
+    return float(np.exp(np.mean(np.log(ratios))))

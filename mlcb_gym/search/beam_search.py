@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Look-ahead by forking the compiler: at a decision every action is tried, and the most promising outcomes are looked into further.
+
+A rollout tells what one action led to; from here a policy learns what every action would have led to.
+"""
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.rollout.play import PARALLEL
+from mlcb_gym.search.decisions import Actions, Decision, back_up
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeamSearch:
+    """How far to look.
+
+    Args:
+        widths: how many of the best states at a depth are looked into, from the second decision on.
+        exploration: how many others, drawn at random, are looked into as well: what a policy that errs will see.
+    """
+
+    widths: tuple[int, ...] = (2, 1, 1)
+    exploration: int = 1
+    seed: int = 1
+
+
+def beam_search(env: CompilerEnv, program: Program, beam: BeamSearch) -> list[Decision]:
+    """The decisions on one program, the first one first. Every program weighs the same, however many there are.
+
+    Raises:
+        TaskError: the environment does not measure after every step.
+    """
+    rng = np.random.default_rng([beam.seed, int(program.digest[:8], 16)])
+    env.reset(options={"program": program})
+    decisions: dict[Actions, Decision] = {}
+    frontier: list[tuple[Actions, CompilerEnv]] = [((), env)]
+    with ExitStack() as made:
+        for width in (*beam.widths, 0):
+            reached: dict[float, tuple[Actions, CompilerEnv]] = {}
+            for taken, state in frontier:
+                decisions[taken], clones = _try_all(state, taken, made)
+                if taken:
+                    state.close()
+                for action, clone in clones.items():
+                    ratio = decisions[taken].outcomes[action]
+                    if ratio in reached:
+                        clone.close()
+                    else:
+                        reached[ratio] = (*taken, action), clone
+            frontier = _promising(list(reached[ratio] for ratio in sorted(reached)), width, beam.exploration, rng)
+            kept = {taken for taken, _ in frontier}
+            for taken, clone in reached.values():
+                if taken not in kept:
+                    clone.close()
+    back_up(decisions)
+    return [replace(decision, weight=1 / len(decisions)) for decision in decisions.values()]
+
+
+def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
+    """Forks the compiler once for every allowed action; some of the clones work at once. Returns those whose episode goes on, to be closed;
+    ``made`` closes what nobody else does."""
+    ratio = env.ratio
+    if ratio is None:
+        raise TaskError(f"{env.task}: a look-ahead needs what is measured after every step, expected dense=True and a reward that measures")
+    outcomes = np.full(env.num_actions, np.inf)
+    clones: dict[int, CompilerEnv] = {}
+    allowed = np.flatnonzero(env.observation["action_mask"])
+    for group in np.array_split(allowed, -(-len(allowed) // PARALLEL)):
+        working = {int(action): made.enter_context(closing(env.fork())) for action in group}
+        for action, clone in working.items():
+            clone.send(action)
+        for action, clone in working.items():
+            *_, terminated, truncated, info = clone.receive()
+            if "error" not in info:
+                outcomes[action] = info["ratio"]
+            if terminated or truncated:
+                clone.close()
+            else:
+                clones[action] = clone
+    return Decision(taken, env.observation, ratio, outcomes), clones
+
+
+def _promising(
+    ordered: list[tuple[Actions, CompilerEnv]], width: int, exploration: int, rng: np.random.Generator
+) -> list[tuple[Actions, CompilerEnv]]:
+    """The best states, and some others; none where nothing more is to be looked into."""
+    others = ordered[width:]
+    return ordered[:width] + [others[i] for i in rng.permutation(len(others))[:exploration]] if width else []

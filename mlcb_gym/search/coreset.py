@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A few fixed sequences that together suit many programs: the strongest baseline without learning."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcb_gym.rollout.play import Script, SplitEnv, name_of, play, replay
+from mlcb_gym.rollout.trace import Trace
+
+Actions = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """``ratios[p, s]``: the ratio of program p after sequence s. Of an episode that failed see ``Trace.scored``."""
+
+    programs: tuple[str, ...]
+    sequences: tuple[Actions, ...]
+    ratios: np.ndarray
+
+    def geomeans(self) -> np.ndarray:
+        """Of each sequence alone."""
+        return np.asarray(np.exp(np.log(self.ratios).mean(axis=0)))
+
+    def best_fixed(self) -> int:
+        """The sequence that is best if all programs get the same."""
+        return int(self.geomeans().argmin())
+
+    def coreset(self, size: int) -> list[int]:
+        """Sequences chosen greedily such that the best of them for each program has the lowest geomean (submodular: within 1 - 1/e)."""
+        logs = np.log(self.ratios)
+        chosen: list[int] = []
+        reached = np.full(len(self.programs), np.inf)
+        for _ in range(min(size, len(self.sequences))):
+            means = np.minimum(logs, reached[:, None]).mean(axis=0)
+            means[chosen] = np.inf
+            chosen.append(int(means.argmin()))
+            reached = np.minimum(reached, logs[:, chosen[-1]])
+        return chosen
+
+
+def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
+    """Runs every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
+    known = _read(store)
+    names = [name_of(program) for program in programs]
+    missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with store.open("a", buffering=1) as lines:
+        for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
+            ratio = trace.scored
+            known[trace.program, sequence] = ratio
+            lines.write(json.dumps({"program": trace.program, "sequence": sequence, "ratio": ratio}) + "\n")
+    ratios = np.array([[known[name, tuple(s)] for s in sequences] for name in names])
+    return Matrix(tuple(names), tuple(tuple(s) for s in sequences), ratios)
+
+
+def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]]:
+    trace = yield from replay(program, sequence)
+    return tuple(sequence), trace
+
+
+def _read(store: Path) -> dict[tuple[str, Actions], float]:
+    if not store.exists():
+        return {}
+    rows = (json.loads(line) for line in store.read_text().splitlines(keepends=True) if line.endswith("\n"))
+    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in rows}

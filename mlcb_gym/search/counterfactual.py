@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the other answer to one question would have come to, where a policy answers all that follow: by forking the compiler at the question.
+
+A look-ahead tries everything, but a few decisions deep. Where there are hundreds of small ones, as when calls are inlined, only the end of an
+episode tells anything; so every clone is played to its end. What is learnt from that is the policy improved by one step (Bertsekas' rollouts).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Observation, equal_priority
+from mlcb_gym.errors import CompilerError, TaskError
+from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
+from mlcb_gym.search.decisions import Actions, Decision
+
+SearchPriority = Callable[[Observation], float]
+"""How much is expected of looking into a decision; more than 0."""
+
+
+@dataclass(frozen=True)
+class _Contrasted:
+    """A clone that answers otherwise, and the decision where it does."""
+
+    decision: Decision
+    action: int
+    clone: CompilerEnv
+
+
+def counterfactuals(
+    env: CompilerEnv,
+    program: Program,
+    policy: Choose,
+    *,
+    rest: Decide | None = None,
+    decisions: float = 12,
+    search_priority: SearchPriority = equal_priority,
+    seed: int = 1,
+) -> list[Decision]:
+    """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
+
+    Args:
+        env: one that measures at the end.
+        policy: answers what is not looked into, and all that comes after what is.
+        rest: what answers all that comes after as the policy does, but in the compiler.
+        decisions: how many on average.
+        search_priority: what a decision's chance to be drawn is proportional to.
+
+    Raises:
+        NoDecisions: the program leaves none.
+        CompilerError: the compiler fails on what the policy decides.
+        TaskError: the environment measures nothing.
+    """
+    ratio, priorities = _played(env, program, policy, search_priority)
+    chances = np.minimum(1.0, decisions * priorities / priorities.sum())
+    drawn = np.flatnonzero(np.random.default_rng([seed, int(program.digest[:8], 16)]).random(len(chances)) < chances)
+    known: list[Decision] = []
+    if not len(drawn):
+        return known
+    env.reset(options={"program": program})
+    with ExitStack() as made:
+        waiting: list[_Contrasted] = []
+        for taken in _path(env, policy, drawn[-1]):
+            if len(taken) in drawn:
+                known.append(_known(env, taken, _asked(env, policy), ratio, weight=1 / chances[len(taken)]))
+                waiting += _others(env, known[-1], made)
+            if len(waiting) >= PARALLEL:
+                _finish(waiting, rest or policy)
+                waiting.clear()
+        _finish(waiting, rest or policy)
+    return known
+
+
+def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide | None = None) -> list[Decision]:
+    """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``counterfactuals``
+    has some: what a policy that errs less will see."""
+    ratio, _ = _played(env, program, policy)
+    known: list[Decision] = []
+    taken: Actions = ()
+    env.reset(options={"program": program})
+    while True:
+        decision = _known(env, taken, _asked(env, policy), ratio)
+        with ExitStack() as made:
+            _finish(list(_others(env, decision, made)), rest or policy)
+        known.append(decision)
+        ratio = float(decision.outcomes.min())
+        own = _asked(env, policy)
+        action = own if decision.outcomes[own] == ratio else int(decision.outcomes.argmin())
+        if not _step(env, action):
+            return known
+        taken = (*taken, action)
+
+
+def _played(env: CompilerEnv, program: Program, policy: Choose, search_priority: SearchPriority = equal_priority) -> tuple[float, np.ndarray]:
+    """The ratio that the policy reaches, and how interesting each of its decisions is."""
+    env.reset(options={"program": program})
+    priorities = [search_priority(env.observation)]
+    while _step(env, _asked(env, policy)):
+        priorities.append(search_priority(env.observation))
+    if env.ratio is None:
+        raise TaskError(f"{env.task}: the environment measures nothing that answers can be compared by, expected another reward")
+    return env.ratio, np.array(priorities)
+
+
+def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:
+    """What has been taken at each question, up to the one of number ``last``."""
+    taken: Actions = ()
+    yield taken
+    while len(taken) < last:
+        action = _asked(env, policy)
+        _step(env, action)
+        taken = (*taken, action)
+        yield taken
+
+
+def _known(env: CompilerEnv, taken: Actions, own: int, ratio: float, weight: float = 1.0) -> Decision:
+    """A decision of which only the policy's own answer is known."""
+    outcomes = np.full(env.num_actions, np.inf)
+    outcomes[own] = ratio
+    return Decision(taken, {name: np.array(value) for name, value in env.observation.items()}, ratio, outcomes, weight)
+
+
+def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_Contrasted]:
+    """A clone for every answer that is allowed and not known."""
+    for action in np.flatnonzero(env.observation["action_mask"]):
+        if np.isinf(decision.outcomes[action]):
+            yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
+
+
+def _finish(contrasted: Sequence[_Contrasted], rest: Decide) -> None:
+    """Plays every clone from its answer to the end, all at once, and writes down what it came to."""
+    answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, rest) for c in contrasted))
+    for one, answer in zip(contrasted, answers, strict=True):
+        if "error" not in answer.info:
+            one.decision.outcomes[one.action] = answer.info["ratio"]
+
+
+def _continued(action: int, rest: Decide) -> Script[Answer]:
+    answer = yield action
+    while not answer.ended:
+        chosen = rest(answer.observation)
+        assert chosen is not None
+        answer = yield chosen
+    return answer
+
+
+def _asked(env: CompilerEnv, policy: Choose) -> int:
+    action = policy(env.observation)
+    assert action is not None
+    return int(action)
+
+
+def _step(env: CompilerEnv, action: int) -> bool:
+    """Whether the episode goes on."""
+    *_, terminated, truncated, info = env.step(action)
+    if "error" in info:
+        raise CompilerError(f"{env.program.name}: {info['error']}")
+    return not (terminated or truncated)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decisions with known outcomes, as searches find them, and the folder of files that holds them."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.record import Observation
+from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
+
+Actions = tuple[int, ...]
+
+
+@dataclass
+class Decision:
+    """One decision with all its outcomes.
+
+    Args:
+        taken: the actions that led to it.
+        observation: what a policy sees there.
+        ratio: size to that of -Oz before it.
+        outcomes: ``[actions]``, the smallest ratio known to be reached through each; infinite where it is masked or fails.
+        weight: what it counts beside others, when something is learnt from them.
+    """
+
+    taken: Actions
+    observation: Observation
+    ratio: float
+    outcomes: np.ndarray
+    weight: float = 1.0
+
+    @property
+    def best(self) -> float:
+        """The smallest ratio reached from here."""
+        return float(min(self.ratio, self.outcomes.min()))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What looking into one program came to: decisions, or why there are none."""
+
+    program: str
+    decisions: list[Decision]
+    error: str | None = None
+
+
+def back_up(decisions: dict[Actions, Decision]) -> None:
+    """Replaces what an action reached at once by the best that was reached through it."""
+    for taken in sorted(decisions, key=len, reverse=True):
+        if taken:
+            decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
+
+
+def search_all(search_program: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
+    """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to look into
+    gets none. A failure is yielded too.
+
+    Raises:
+        TaskError: the environment is none that can be searched, whatever the program.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        file = folder / f"{program.digest}.npz"
+        if file.exists():
+            continue
+        try:
+            decisions = search_program(program)
+        except NoDecisions:
+            yield Found(program.name, [])
+            continue
+        except TaskError:
+            raise
+        except MlcbError as error:
+            yield Found(program.name, [], str(error))
+            continue
+        if decisions:
+            _write(file, decisions)
+        yield Found(program.name, decisions)
+
+
+def read_decisions(folder: Path) -> dict[str, list[Decision]]:
+    """The decisions of every file, by the program's digest."""
+    return {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
+
+
+def _write(file: Path, decisions: Sequence[Decision]) -> None:
+    longest = max(len(d.taken) for d in decisions)
+    unfinished = file.with_suffix(f".{os.getpid()}.tmp")
+    with unfinished.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            taken=np.array([d.taken + (-1,) * (longest - len(d.taken)) for d in decisions], dtype=np.int64),
+            ratio=np.array([d.ratio for d in decisions]),
+            outcomes=np.stack([d.outcomes for d in decisions]),
+            weight=np.array([d.weight for d in decisions]),
+            **_columns([_flat(d.observation) for d in decisions]),  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
+        )
+    unfinished.replace(file)
+
+
+def _flat(observation: Observation, prefix: str = "observation") -> dict[str, np.ndarray]:
+    """Every tensor by its path: the parts of several agents lie one deeper."""
+    tensors: dict[str, np.ndarray] = {}
+    for name, value in observation.items():
+        tensors |= _flat(value, f"{prefix}/{name}") if isinstance(value, dict) else {f"{prefix}/{name}": np.asarray(value)}
+    return tensors
+
+
+def _nested(tensors: Mapping[str, np.ndarray]) -> Observation:
+    """What ``_flat`` was given."""
+    observation: Observation = {}
+    for path, value in tensors.items():
+        part = observation
+        _, *outer, name = path.split("/")
+        for key in outer:
+            part = part.setdefault(key, {})
+        part[name] = value
+    return observation
+
+
+def _columns(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Each tensor's values, once however often they recur, and which of them each row has."""
+    columns = {}
+    for name in rows[0]:
+        places: dict[bytes, int] = {}
+        index = [places.setdefault(row[name].tobytes(), len(places)) for row in rows]
+        first = {place: row[name] for place, row in reversed(list(zip(index, rows, strict=True)))}
+        columns[name] = np.stack([first[place] for place in range(len(places))])
+        columns[f"index/{name}"] = np.array(index)
+    return columns
+
+
+def _read(file: Path) -> list[Decision]:
+    with np.load(file) as columns:
+        rows = {name: columns[name] for name in columns.files}
+    count = len(rows["ratio"])
+    weights = rows["weight"] if "weight" in rows else np.full(count, 1 / count)  # which older files leave unsaid
+    places = {name: rows.get(f"index/{name}", np.arange(count)) for name in rows if name.startswith("observation/")}  # as is the index
+    return [
+        Decision(
+            tuple(int(a) for a in rows["taken"][i] if a >= 0),
+            _nested({name: rows[name][place[i]] for name, place in places.items()}),
+            float(rows["ratio"][i]),
+            rows["outcomes"][i],
+            float(weights[i]),
+        )
+        for i in range(count)
+    ]

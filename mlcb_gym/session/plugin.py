@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes in LLVM's own `opt` with the plugin: a process for each, slower than the worker, which leaves the module that it made."""
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
+from mlcb_gym.session.episode import Episode, translated
+from mlcb_gym.session.process import STOP_SECONDS, ToolProcess
+from mlcb_gym.session.request import EpisodeRequest, Target
+from mlcb_gym.spec import TaskSpec, bind
+
+START_SECONDS = 60.0
+POLL_SECONDS = 0.2
+
+CHANNELS = {"pipe": _native.Host.fifo, "shm": _native.Host.shm}
+"""How `opt` is reached: the learner's end of each, at a path."""
+
+
+class PluginSession:
+    """An `opt` for each episode, over FIFOs or shared memory in a temporary folder that goes with it.
+
+    Args:
+        keep: where the bitcode of an episode goes when it ends well; the last episode's is there.
+        channel: one of ``CHANNELS``.
+        serializer: how tensors are written: bitstream, json or protobuf.
+    """
+
+    takes_models: ClassVar[bool] = True
+
+    def __init__(self, *, keep: Path | None = None, channel: str = "pipe", serializer: str = "bitstream") -> None:
+        self._keep, self._channel, self._serializer = keep, channel, serializer
+
+    def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        """Binds the task; whether the compiler takes every parameter, an episode's beginning says."""
+        return bind(task, parameters)
+
+    def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        """Starts `opt` on the program.
+
+        Raises:
+            TaskError: the request asks for what a stock tool does not know.
+        """
+        if replace(request, forbidden=(), target=Target()) != request:
+            raise TaskError("a stock opt takes neither forbidden actions nor a target: use the worker")
+        return PluginEpisode(spec, request, self._keep, self._channel, self._serializer)
+
+    def close(self) -> None:
+        """Nothing is left: every `opt` ends with its episode."""
+
+
+class PluginEpisode(Episode):
+    """One run of `opt`."""
+
+    def __init__(self, spec: TaskSpec, request: EpisodeRequest, keep: Path | None, channel: str, serializer: str) -> None:
+        self._keep = keep
+
+        def arguments(base: Path, output: Path) -> list[str | Path]:
+            plugin = [f"-load-pass-plugin={toolchain.plugin()}", f"-passes={spec.task}", f"-mlcb-runner={channel}:{base}?serdes={serializer}"]
+            return [*plugin, request.program, "-o", output]
+
+        with translated(), ExitStack() as started:
+            self._tool = ToolProcess("opt", arguments, request.limits)
+            started.callback(self._tool.close)
+            host = CHANNELS[channel](str(self._tool.base))
+            started.callback(host.close)
+            super().__init__(host, spec, request, serializer)
+            try:
+                self._connect(host)
+                host.hello(spec.task, json.dumps(spec.parameters), list(request.metrics), START_SECONDS, serializer, request.measure)
+                self._begin_turn()
+            except _native.NativeError as error:
+                raise self._tool.cause(SessionLost(str(error))) from error
+            started.pop_all()
+
+    def receive(self) -> _native.Message:
+        try:
+            message = super().receive()
+        except SessionLost as lost:
+            raise self._tool.cause(lost) from lost.__cause__
+        if message.kind == "episode_end":
+            self._host.close()
+            self._tool.finish(self._turn_seconds)
+            self._tool.keep(self._keep)
+        return message
+
+    def close(self) -> None:
+        super().close()
+        self._tool.close()
+
+    def _left(self, kind: str) -> CompilerError | SessionLost:
+        with suppress(CompilerError, SessionLost):
+            self._tool.finish(STOP_SECONDS)
+        return CompilerError(self._tool.failure() or f"opt said {kind!r} where an observation was due")
+
+    def _silent(self) -> CompilerError | SessionLost:
+        late = self._tool.late(self._turn_seconds)
+        lost = super()._silent()
+        return late or lost
+
+    def _connect(self, host: _native.Host) -> None:
+        """Waits until `opt` opens the channel, as long as it lives."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return host.connect(POLL_SECONDS)
+            except _native.Timeout:
+                if self._tool.ended() or time.monotonic() > deadline:
+                    raise

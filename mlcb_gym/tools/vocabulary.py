@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Seed embeddings of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec.
+
+Entities are related by what stands beside what in real programs (`llvm-ir2vec triplets`: an opcode has a type, has operands, is
+followed by an opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with head + relation = tail, as IR2Vec (TACO 2020) does.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlcb_gym.corpus.command import run
+from mlcb_gym.toolchain import tool
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Head, tail, relation: numbers of `llvm-ir2vec entities`, and 0 type, 1 next, 2... operands.
+Triplet = tuple[int, int, int]
+
+_FIRST_TYPE, _FIRST_ARGUMENT = "FloatTy", "Function"
+
+
+@dataclass(frozen=True)
+class TransE:
+    """How the vectors are trained."""
+
+    dimension: int = 300
+    steps: int = 4000
+    batch: int = 1024
+    margin: float = 1.0
+    learning_rate: float = 0.01
+    #: Triplets are drawn by count to this power: `add` beside `i32` must not be all there is.
+    flattening: float = 0.5
+    seed: int = 0
+
+
+def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet]:
+    """How often each triplet stands in the modules, unoptimised and after -Oz (phi and select are born there)."""
+    total: Counter[Triplet] = Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        for counts in pool.map(_count_module, modules):
+            total += counts
+    return total
+
+
+def entities(module: Path) -> list[str]:
+    """The keys of an LLVM vocabulary in LLVM's order."""
+    lines = run((tool("llvm-ir2vec"), "entities", module), subject=str(module)).decode().splitlines()
+    return [line.split("\t")[0] for line in lines if "\t" in line]
+
+
+def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
+    """The vectors of ``number`` entities, scaled so that the largest component is 1."""
+    import torch
+
+    # One thread: sums in one order are the same vectors every time, and the tensors are small.
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(config.seed)
+    # Sorted: the order in which modules were read must not matter.
+    triplets = torch.tensor(sorted(counts))
+    weights = torch.tensor([float(counts[triplet]) for triplet in sorted(counts)]) ** config.flattening
+    vectors = torch.nn.functional.normalize(torch.randn(number, config.dimension, generator=generator)).requires_grad_()
+    relations = (0.1 * torch.randn(int(triplets[:, 2].max()) + 1, config.dimension, generator=generator)).requires_grad_()
+    optimizer = torch.optim.Adam([vectors, relations], lr=config.learning_rate)
+    for _ in range(config.steps):
+        head, tail, relation = triplets[torch.multinomial(weights, config.batch, replacement=True, generator=generator)].unbind(1)
+        other = torch.randint(number, (config.batch,), generator=generator)
+        corrupt_head = torch.rand(config.batch, generator=generator) < 0.5
+        true = _distance(vectors, relations, head, tail, relation)
+        false = _distance(vectors, relations, torch.where(corrupt_head, other, head), torch.where(corrupt_head, tail, other), relation)
+        loss = torch.relu(config.margin + true - false).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            # On the sphere: else all distances grow and the margin means nothing.
+            vectors.copy_(torch.nn.functional.normalize(vectors))
+    return vectors.detach() / vectors.detach().abs().max()
+
+
+def as_json(names: Sequence[str], vectors: "Tensor") -> str:
+    """A vocabulary as LLVM reads it: three sections, a vector a line."""
+    first = {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
+    ends = [*list(first.values())[1:], len(names)]
+    sections = []
+    for (section, start), end in zip(first.items(), ends, strict=True):
+        lines = (f"{json.dumps(names[key])}: [{','.join(f'{value:.4g}' for value in vectors[key].tolist())}]" for key in range(start, end))
+        sections.append(f'"{section}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Tensor", relation: "Tensor") -> "Tensor":
+    from torch.nn.functional import embedding
+
+    distance: Tensor = (embedding(head, vectors) + embedding(relation, relations) - embedding(tail, vectors)).norm(dim=1)
+    return distance
+
+
+def _count_module(module: Path) -> Counter[Triplet]:
+    plain = module.read_bytes()
+    optimized = run((tool("opt"), "-passes=default<Oz>", "-", "-o", "-"), subject=str(module), stdin=plain)
+    triplets = (run((tool("llvm-ir2vec"), "triplets", "-"), subject=str(module), stdin=bitcode) for bitcode in (plain, optimized))
+    return sum(map(_parse, triplets), start=Counter())
+
+
+def _parse(triplets: bytes) -> Counter[Triplet]:
+    lines = (line.split("\t") for line in triplets.decode().splitlines() if "\t" in line)
+    return Counter((int(head), int(tail), int(relation)) for head, tail, relation in lines)

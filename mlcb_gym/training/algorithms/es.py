@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Evolution strategies (Salimans et al., 2017): other weights, played on the same programs, and a step to where they end better.
+
+For tasks where one outcome follows hundreds of decisions and hardly any of them can be blamed for it, as register allocation: nothing is
+sampled, no value is predicted, and a value may be answered as well as a choice. RLlib's learner makes the step.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from scipy.stats import rankdata
+from torch import Tensor
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from mlcb_gym.agents.evolved import Evolved
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.rollout.network_policy import InCompiler
+from mlcb_gym.rollout.play import Decide, episode
+from mlcb_gym.training.environment import Environment, TrainingEnv
+from mlcb_gym.training.recipe import Distillation, Recipe
+
+TEAM_DISTILLATION = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
+"""How a team learns from what `mlcb search` found; a batch is of so many programs."""
+
+
+class EsLearner(TorchLearner):
+    """Steps along gradients that it is given."""
+
+    def compute_loss_for_module(self, **kwargs: Any) -> Tensor:
+        raise NotImplementedError("evolution strategies have no loss")
+
+
+class EsAlgorithm(Algorithm):
+    """An iteration is one estimate of the gradient, from ``pairs`` opposite changes of the weights, and one step along it."""
+
+    config: "EsConfig"
+
+    def training_step(self) -> None:
+        learner = self.learner_group._learner
+        module = learner.module[DEFAULT_MODULE_ID].unwrapped()
+        gradient = self._gradient(module.network, self.env_runner.env.env)
+        learner.apply_gradients({learner.get_param_ref(p): g for p, g in zip(module.network.parameters(), gradient, strict=True)})
+        self.env_runner_group.sync_weights(from_worker_or_learner_group=self.learner_group)
+
+    @cached_property
+    def _player(self) -> Callable[[PolicyNetwork], Decide]:
+        runner = self.env_runner
+        return self.config.recipe.player(runner.module.network, runner.env.env.unwrapped.envs[0])
+
+    def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
+        """That of the rank by the mean log ratio, the lowest first, as one outlier must not outweigh all others; smoothed over changes of the
+        weights by ``sigma``, which all play the same programs."""
+        recipe = self.config.recipe
+        seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
+        weights = parameters_to_vector(network.parameters()).detach()
+        changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
+        candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
+        worst = np.exp(recipe.shaping.limit)
+        logs = np.log(_play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed).clip(1 / worst, worst))
+        forth, back = torch.from_numpy(rankdata(logs.mean(axis=0))).float().view(-1, 2).unbind(dim=1)
+        estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
+        return _like(estimate, network)
+
+
+class EsConfig(AlgorithmConfig):
+    """What RLlib must know of it, and the recipe for the rest."""
+
+    recipe: "Es"
+
+    def __init__(self, algo_class: type[Algorithm] = EsAlgorithm) -> None:
+        super().__init__(algo_class)
+
+    def get_default_learner_class(self) -> type[EsLearner]:
+        return EsLearner
+
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        return RLModuleSpec(module_class=Evolved)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Es(Recipe):
+    """Evolution strategies with antithetic sampling, and Adam for the step.
+
+    Args:
+        pairs: of opposite changes of the weights, for one step.
+        sigma: the standard deviation of a change.
+        programs: how many, drawn anew for each step, all changes are played on.
+    """
+
+    algorithm: ClassVar[str] = "es"
+    learns_all: ClassVar[bool] = True
+
+    lr: float = 0.02
+    pairs: int = 8
+    sigma: float = 0.3
+    programs: int = 64
+    network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(), final_gain=0.0))
+    distillation: Distillation = field(default_factory=lambda: TEAM_DISTILLATION)
+
+    def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
+        """Decides in the compiler, where that takes models: nothing of an episode but its end is looked at."""
+        return InCompiler(network, env) if env.takes_models else super().player(network, env)
+
+    def config(self, environment: Environment) -> EsConfig:
+        if environment != environment.of_programs:
+            raise TrainingError(f"{environment.id}: es plays whole programs, expected no argument episode, or algorithm mlgo")
+        config = self._common(EsConfig(), environment, Evolved).training(lr=self.lr)
+        assert isinstance(config, EsConfig)
+        config.recipe = self
+        return config
+
+
+def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) -> np.ndarray:
+    """The ratios of episodes, ``[programs, players]``, on so many programs drawn by a seed. Those of one program follow one another,
+    so that its compiler takes up where the decisions begin."""
+    (first, *_) = env.unwrapped.envs
+    drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
+    scripts = (episode(first.programs[i], choose) for i in drawn for choose in players)
+    return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(players)))
+
+
+def _changed(network: PolicyNetwork, weights: Tensor) -> PolicyNetwork:
+    """A copy with other weights."""
+    copy = deepcopy(network).eval()
+    vector_to_parameters(weights, copy.parameters())
+    return copy
+
+
+def _like(vector: Tensor, network: PolicyNetwork) -> list[Tensor]:
+    """A vector cut into tensors of the shapes of a network's parameters."""
+    sizes = [p.numel() for p in network.parameters()]
+    return [part.view_as(p) for part, p in zip(vector.split(sizes), network.parameters(), strict=True)]

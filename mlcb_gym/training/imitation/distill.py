@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From decisions of which every outcome is known to a policy: the weights that policy gradients start from.
+
+Nothing has to be explored: the expected log size under the policy is a differentiable loss.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from torch.nn import functional
+
+from mlcb_gym.agents.features import DEFAULT
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.rollout.network_policy import batch
+from mlcb_gym.search.decisions import Decision, read_decisions
+from mlcb_gym.spec import AGENT, MASK
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.imitation.optimize import minimize
+from mlcb_gym.training.imitation.team_distillation import distill_team
+from mlcb_gym.training.recipe import Distillation, Recipe
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Decisions as a batch: ``regrets`` ``[n, actions]`` are log sizes above the best one reachable, in units of ``Distillation.unit``."""
+
+    observations: Mapping[str, Tensor]
+    regrets: Tensor
+    gains: Tensor
+    weights: Tensor
+
+    @classmethod
+    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation) -> "Outcomes":
+        """All decisions of the programs, each with its weight."""
+        decisions = [d for program in programs for d in program]
+        best = np.log([d.best for d in decisions])
+        regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
+        regrets = regrets.clip(0.0, distillation.limit) + distillation.margin * np.stack([_is_other(d) for d in decisions])
+        weights = np.array([d.weight for d in decisions]) ** distillation.importance
+        return cls(
+            batch([d.observation for d in decisions]),
+            torch.from_numpy(regrets / distillation.unit).float(),
+            torch.from_numpy(-best).float(),
+            torch.from_numpy(weights / weights.mean()).float(),
+        )
+
+
+def _is_other(decision: Decision) -> np.ndarray:
+    """Whether an answer is another than the compiler's own, ``[actions]``; nowhere where that is not told."""
+    own = next((value for name, value in decision.observation.items() if name.endswith(DEFAULT) and value.size == 1), None)
+    return np.zeros(len(decision.outcomes)) if own is None else np.arange(len(decision.outcomes)) != own.item()
+
+
+def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:
+    """The weights that training starts from, distilled from what searches wrote to ``folders``."""
+    decisions = [program for folder in folders for program in read_decisions(folder).values()]
+    with closing(environment.make(1)) as envs:
+        observation_space, action_space = envs.single_observation_space, envs.single_action_space
+        assert isinstance(observation_space, spaces.Dict)
+        assert isinstance(action_space, spaces.Discrete)
+        if AGENT in observation_space.spaces:
+            return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe)
+        outcomes = Outcomes.of(decisions, recipe.distillation)
+        return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe)
+
+
+def distill(
+    outcomes: Outcomes,
+    *,
+    observation_space: spaces.Dict,
+    action_space: "spaces.Discrete[np.int64]",
+    recipe: Recipe,
+) -> dict[str, Tensor]:
+    """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
+    return fit(
+        lambda module, rows: _loss(module, outcomes, rows, recipe),
+        outcomes.observations,
+        observation_space=observation_space,
+        action_space=action_space,
+        recipe=recipe,
+    )
+
+
+def fit(
+    loss: Callable[[MaskedPolicyGradient, Tensor], Tensor],
+    observations: Mapping[str, Tensor],
+    *,
+    observation_space: spaces.Dict,
+    action_space: "spaces.Discrete[np.int64]",
+    recipe: Recipe,
+) -> dict[str, Tensor]:
+    """The state of a new RLModule that minimises ``loss``, which gets the module and the rows of ``observations`` that a batch is of."""
+    torch.manual_seed(recipe.seed)
+    module = MaskedPolicyGradient(
+        observation_space=observation_space,
+        action_space=action_space,
+        model_config={"network": asdict(recipe.network)},
+        inference_only=False,
+    )
+    module.network.features.standardise(observations)
+    minimize(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, recipe: Recipe) -> Tensor:
+    observation = {name: value[rows] for name, value in outcomes.observations.items()}
+    features = module.network.features(observation)
+    logs = module.network.head(features).masked_fill(observation[MASK] == 0, -1e9).log_softmax(dim=1)
+    expected = (logs.exp() * (outcomes.regrets[rows] + recipe.distillation.entropy * logs)).sum(dim=1)
+    limit = recipe.shaping.limit
+    returns = recipe.shaping.scale * outcomes.gains[rows].clamp(-limit, limit)
+    value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
+    return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradient descent where the loss of every row is known."""
+
+import os
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from mlcb_gym.training.recipe import Distillation
+
+
+def limit_threads() -> None:
+    """One for PyTorch, but where ``OMP_NUM_THREADS`` says otherwise: these networks are so small that a second one would only be waited for."""
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+
+def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
+    """AdamW over shuffled batches of ``rows``, its learning rate rising and falling once; ``loss`` is that of a batch, given by its indices."""
+    limit_threads()
+    optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
+    steps = distillation.epochs * -(-rows // distillation.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, distillation.lr, total_steps=steps)
+    module.train()
+    for _ in range(distillation.epochs):
+        for drawn in torch.randperm(rows).split(distillation.batch):
+            optimizer.zero_grad()
+            loss(drawn).backward()
+            torch.nn.utils.clip_grad_norm_(module.parameters(), distillation.clip)
+            optimizer.step()
+            schedule.step()

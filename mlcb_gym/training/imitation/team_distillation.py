@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From decisions of which every end is known to a team: the weights that the training of agents that take turns starts from.
+
+The expected log ratio at the end, over all sequences of a program as the team would draw them, is a differentiable loss. Sequences that end about
+alike are all as good; what a bad one costs is what it counts; and both agents learn what they are good for together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from mlcb_gym.agents.evolved import Evolved
+from mlcb_gym.agents.graph import GraphNetwork
+from mlcb_gym.agents.team import Team
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.search.decisions import Decision
+from mlcb_gym.training.imitation.decision_trees import Trees, has_outcome
+from mlcb_gym.training.imitation.optimize import minimize
+from mlcb_gym.training.recipe import Distillation, Recipe
+
+
+def distill_team(
+    programs: Sequence[Sequence[Decision]],
+    *,
+    observation_space: spaces.Dict,
+    action_space: "spaces.Discrete[np.int64]",
+    recipe: Recipe,
+) -> dict[str, Tensor]:
+    """The state of an ``Evolved`` module for ``train(weights=...)``.
+
+    Raises:
+        TrainingError: no decisions, or of other observations than the environment's.
+    """
+    torch.manual_seed(recipe.seed)
+    module = Evolved(observation_space=observation_space, action_space=action_space, model_config={"network": asdict(recipe.network)})
+    team = module.network
+    assert isinstance(team, Team)
+    programs = [decisions for decisions in programs if decisions and has_outcome(decisions[0])]
+    if not programs:
+        raise TrainingError("no decisions to learn from, expected what `mlcb search` wrote")
+    shown = observation_space[next(iter(team))]
+    assert isinstance(shown, spaces.Dict)
+    trees = [_as_seen(Trees.of(decisions, tuple(team)), shown) for decisions in programs]
+    _standardise(team, Trees.joined(trees))
+    minimize(team, lambda rows: _loss(team, Trees.joined([trees[row] for row in rows]), recipe.distillation), len(trees), recipe.distillation)
+    return {name: value.detach().clone() for name, value in module.state_dict().items()}
+
+
+def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
+    """Without the embeddings, where the environment shows none."""
+    width = space.spaces["embedding"].shape[1]  # type: ignore[index]
+    shown = slice(0 if width == 0 else None)
+    given = {name: {**seen, "embedding": seen["embedding"][..., shown]} if seen else seen for name, seen in trees.observations.items()}
+    narrow = [seen for seen in given.values() if seen and seen["embedding"].shape[-1] != width]
+    if narrow:
+        raise TrainingError(f"decisions with embeddings of {narrow[0]['embedding'].shape[-1]}, the environment shows {width}: expected dimension=0")
+    return replace(trees, observations=given)
+
+
+def _standardise(team: Team, trees: Trees) -> None:
+    """All agents see the same of a loop."""
+    for name, network in team.items():
+        assert isinstance(network, GraphNetwork)
+        if trees.observations[name]:
+            network.standardise(trees.observations[name])
+
+
+def _loss(team: Team, trees: Trees, distillation: Distillation) -> Tensor:
+    """Of what is expected alone nothing is learnt any more where all is safe: a team would soon split nothing, and stay at that. So each answer is
+    also compared with how good it is, by what is at stake there."""
+    logits = trees.logits(team)
+    logs = logits.log_softmax(dim=1)
+    costs = (trees.logs - trees.best()[trees.programs]).clamp(0.0, distillation.limit) / distillation.unit
+    good = (-trees.regrets / distillation.unit).softmax(dim=1)
+    stakes = trees.regrets.masked_fill(trees.regrets == torch.inf, 0.0).amax(dim=1).clamp(0.0, distillation.limit)
+    imitation = -(stakes * (good * logs).sum(dim=1)).sum() / stakes.sum().clamp_min(distillation.unit)
+    entropy = -(logs.exp() * logs).sum(dim=1).mean()
+    return trees.expected(logits, costs).mean() + imitation - distillation.entropy * entropy
