@@ -77,4 +77,3 @@ def test_no_task_is_named_outside_of_its_folder(task: str) -> None:
     named = re.compile(rf'"{task}"|\b{task}::')
     elsewhere = [path for path, text in sources() if not path.startswith("llvm/tasks/") and named.search(text)]
     assert elsewhere == []
-

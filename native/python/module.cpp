@@ -9,8 +9,8 @@ NB_MODULE(_native, Module) {
   bindSpec(Module);
   bindMemory(Module);
   bindMessage(Module);
-  bindHost(Module);
-  bindMlgoHost(Module);
+  bindLearnerEnd(Module);
+  bindMlgoLearnerEnd(Module);
   bindMlgoLog(Module);
   bindCompiler(Module);
   bindFrames(Module);

@@ -94,8 +94,8 @@ private:
     mca::CircularSourceMgr Source(Code, Runs);
     auto Behaviour = orDefault(T.createCustomBehaviour(Subtarget, Source, Instructions), Subtarget, Source, Instructions);
     mca::Context Hardware(Registers, Subtarget);
-    mca::PipelineOptions AsTheModelSays(0, 0, 0, 0, 0, 0, /*NoAlias=*/true);
-    auto Cycles = Hardware.createDefaultPipeline(AsTheModelSays, Source, *Behaviour)->run();
+    mca::PipelineOptions AsModelled(0, 0, 0, 0, 0, 0, /*NoAlias=*/true);
+    auto Cycles = Hardware.createDefaultPipeline(AsModelled, Source, *Behaviour)->run();
     if (Cycles)
       return *Cycles;
     consumeError(Cycles.takeError());

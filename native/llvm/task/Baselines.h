@@ -45,7 +45,7 @@ private:
 
 /// Writes what the learner wants of a module after a pipeline. Metric is the enum of a task that has these four.
 template <class Metric>
-Expected<void> tellBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
+Expected<void> writeBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
   if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) || Policy.wants(Metric::ir_instructions_default)) {
     const Baseline Own = Meter.after(Pipeline, Loaded);
     Policy.metric<int64_t>(Metric::size_default) = Own.Size;

@@ -26,7 +26,7 @@ class InterleavedTiming;
 
 /// What an episode is asked beside its task.
 struct EpisodeRequest {
-  std::vector<int64_t> Barred;           // actions that may not be taken
+  std::vector<int64_t> Forbidden;           // actions that may not be taken
   bool Verify = false;                   // run LLVM's verifier after every action
   std::string Program;                   // names the module's contents; empty: nobody knows
   measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one

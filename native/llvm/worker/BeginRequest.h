@@ -24,7 +24,7 @@ struct BeginRequest {
   std::vector<std::string> Metrics;
   Measure When = Measure::Always; // metrics are wanted
   Limits Bounds;
-  std::vector<int64_t> Barred;
+  std::vector<int64_t> Forbidden;
   TargetName Target;
   bool Verify = false;
   bool Models = false; // may be expected

@@ -18,6 +18,6 @@ namespace mlcb {
 void askBeforeVectorizer(llvm::PassBuilder &Builder, std::function<LoopConversation *(llvm::Function &F)> Open);
 
 /// Has the host's pipelines ask the policies of the command line.
-void splitHost(const TaskRegistration &Task, llvm::PassBuilder &Builder);
+void distributeHostLoops(const TaskRegistration &Task, llvm::PassBuilder &Builder);
 
 } // namespace mlcb

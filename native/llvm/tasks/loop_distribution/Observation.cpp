@@ -133,9 +133,9 @@ void LoopObservation::shared(const loops::DependenceGraph &G, std::span<float> L
 
 void LoopObservation::loop(const loops::DependenceGraph &G) {
   const float Iterations = G.iterations() ? static_cast<float>(*G.iterations()) : -1;
-  const float Told[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()),
+  const float Facts[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()),
                         static_cast<float>(G.body().size()), static_cast<float>(G.nodes().size())};
-  std::ranges::copy(Told, Policy.tensor<float>(Feature::loop).begin());
+  std::ranges::copy(Facts, Policy.tensor<float>(Feature::loop).begin());
 }
 
 void LoopObservation::placement(const loops::Placement &P) {

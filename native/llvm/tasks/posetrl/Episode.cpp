@@ -49,7 +49,7 @@ class Episode final : public Conversation {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
       : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
-        Mask(Task.Actions->size(), Request.Barred) {}
+        Mask(Task.Actions->size(), Request.Forbidden) {}
 
   Expected<EndReason> run();
 
@@ -121,7 +121,7 @@ Expected<void> Episode::apply(size_t Index) {
   else
     Mask.didNothing(Index);
   if (Task.Parameters.Unique)
-    Mask.bar(Index);
+    Mask.forbid(Index);
   describe();
   return {};
 }

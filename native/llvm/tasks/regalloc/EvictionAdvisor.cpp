@@ -80,13 +80,13 @@ private:
     ModelRunner &Policy = Talk.policy();
     const std::span<int8_t> Allowed = Policy.tensor<int8_t>(Feature::action_mask);
     for (size_t I = 0; I < Columns; ++I)
-      Allowed[I] = Mask[I] && !Talk.isBarred(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
+      Allowed[I] = Mask[I] && !Talk.isForbidden(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
     if (DefaultColumn >= Columns || !Mask[DefaultColumn] || !is_contained(Allowed, 1))
       return false;
     for (Feature F : {Feature::use_def_density, Feature::progress})
       replaceNaNs(Policy.tensor<float>(F));
-    if (const std::span<int64_t> Told = Policy.tensor<int64_t>(Feature::eviction_default); !Told.empty())
-      Told[0] = static_cast<int64_t>(DefaultColumn);
+    if (const std::span<int64_t> Own = Policy.tensor<int64_t>(Feature::eviction_default); !Own.empty())
+      Own[0] = static_cast<int64_t>(DefaultColumn);
     return true;
   }
 

@@ -101,7 +101,7 @@ public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
                         RegallocConversation &Talk)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Talk(Talk), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
+        Talk(Talk), Pressures(hasContext() ? meanPressures() : SmallVector<float>()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
@@ -109,16 +109,16 @@ private:
     if (Talk.failure())
       return Default;
     Model.expect(Default);
-    if (isTold())
-      tell(Range, Default);
+    if (hasContext())
+      writeContext(Range, Default);
     (void)asAdvisor(Asking).getPriority(Range);
     return Model.answer();
   }
 
-  bool isTold() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
+  bool hasContext() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
 
   /// What LLVM does not tell a model of a range, and its own answer.
-  void tell(const LiveInterval &Range, unsigned Default) const {
+  void writeContext(const LiveInterval &Range, unsigned Default) const {
     ModelRunner &Policy = Talk.policy();
     Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
     Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
