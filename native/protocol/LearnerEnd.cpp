@@ -40,7 +40,7 @@ Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
   return bind(std::move(*Bound), Asked.Metrics, Asked.When);
 }
 
-/// What both ends bind.
+/// The spec that both ends bind.
 Expected<BoundSpec> LearnerEnd::askFor(const Hello &Asked, Deadline Until) {
   const bool AnyTask = Asked.Task.empty();
   const TaskSpec *Task = findTask(Asked.Task);

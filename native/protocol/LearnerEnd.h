@@ -11,7 +11,7 @@
 
 namespace mlcb {
 
-/// What the compiler said. Everything in it is valid until the next receive().
+/// A message of the compiler. Everything in it is valid until the next receive().
 struct Message {
   FrameKind Kind;
   size_t Agent;

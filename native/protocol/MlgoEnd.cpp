@@ -70,7 +70,7 @@ Expected<bool> MlgoEnd::listen(Deadline Until) {
   return true;
 }
 
-/// What the end of the compiler means here.
+/// The message that the end of the compiler amounts to.
 Expected<Message> MlgoEnd::over() const {
   const auto Whole = Decoder.end();
   if (!Whole && Binding)

@@ -17,7 +17,7 @@ class LocalModel;
 
 /// How a RemoteRunner behaves beyond the conversation itself.
 struct RemoteOptions {
-  /// What it says first: the bound spec, to a learner that said Hello to it; or its pid, on the channel of an episode.
+  /// The first frame: the bound spec, to a learner that sent Hello; or the pid, on the channel of an episode.
   enum class Greeting { Hello, Begin } Greets = Greeting::Hello;
 
   std::vector<std::string> Metrics;            // those the learner wants

@@ -274,7 +274,7 @@ TEST_F(LearnerSide, AdviceIsGivenOnceAndOfTheKindThatIsAsked) {
   EXPECT_TRUE(failsWith(Us->advise(int64_t(0), patience()), ErrorKind::InvalidArgument, "no observation asks for it"));
 }
 
-/// What a compiler must not send is refused, and it hears why.
+/// A message that a compiler must not send is refused with an Error frame.
 class FakeCompiler : public testing::Test {
 protected:
   Ends Pair;

@@ -117,7 +117,7 @@ grpc::ChannelArguments Client::arguments(const GrpcPlace &Place) {
   return Result;
 }
 
-/// What a call says that did not come about.
+/// The error of a call that was never established.
 Error Client::why(const grpc::Status &How) const {
   const std::string There = "grpc://" + Address + ": ";
   if (How.error_code() == grpc::StatusCode::UNAVAILABLE || How.error_code() == grpc::StatusCode::CANCELLED)

@@ -23,7 +23,7 @@ namespace {
 
 constexpr char Name[] = "mlcb-loop-distribute";
 
-/// What a pass keeps that changes loops.
+/// The analyses that a pass preserves that changes loops.
 PreservedAnalyses changedLoops() {
   PreservedAnalyses Kept;
   Kept.preserve<LoopAnalysis>();
@@ -32,7 +32,7 @@ PreservedAnalyses changedLoops() {
   return Kept;
 }
 
-/// How the loops of a compiler's own pipelines are split.
+/// The option for the loops of a compiler's own pipelines.
 struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   using parser::parser;
 

@@ -48,7 +48,7 @@ static std::unique_ptr<MCInstrAnalysis> createAnalysis(const Target &T, const MC
   return Made ? std::move(Made) : std::make_unique<MCInstrAnalysis>(&Instructions);
 }
 
-/// What the target has of its own, or else llvm-mca's.
+/// The target's own object, or else llvm-mca's.
 template <class Default, class... Args> static std::unique_ptr<Default> orDefault(Default *OfTarget, Args &...Arguments) {
   return OfTarget ? std::unique_ptr<Default>(OfTarget) : std::make_unique<Default>(Arguments...);
 }

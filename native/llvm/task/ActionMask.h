@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which actions may be taken now.
+// The mask of actions that may be taken now.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"

@@ -37,7 +37,7 @@ Expected<std::string> chooseTriple(const Module &Program, const std::string &Wan
   return Own.str();
 }
 
-/// What its first question depends on.
+/// Everything that the first question depends on.
 measure::Key keyOf(std::string_view Request, const Program &P) {
   return measure::hashBytes(arrayRefFromStringRef((Twine(Request) + P.Identity).str()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
+// The task posetrl: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/BoundTask.h"
@@ -126,7 +126,7 @@ Expected<void> Episode::apply(size_t Index) {
   return {};
 }
 
-/// All that is told beside the module itself and its metrics.
+/// Writes all features but those of the module itself.
 void Episode::describe() {
   Observation.history(Taken, Task.Parameters.MaxSteps);
   Observation.mask(Mask);

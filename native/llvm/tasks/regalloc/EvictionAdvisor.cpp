@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
+// The eviction advisor of LLVM's greedy allocator for models, with our runner as the model.
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
 #include "spec/Tasks.h"
@@ -31,7 +31,7 @@ constexpr size_t Columns = 33, Candidate = Columns - 1;
 /// LLVM's features are a mask, and then ours up to the default.
 constexpr size_t NumModelFeatures = 1 + static_cast<size_t>(Feature::eviction_default);
 
-/// A range heavier than any is as heavy as the heaviest: infinity by infinity is no number.
+/// Infinity divided by infinity is no number: such a weight counts as the heaviest.
 void replaceNaNs(std::span<float> Values) {
   for (float &Value : Values)
     if (std::isnan(Value))
@@ -48,7 +48,7 @@ public:
       setUpBufferForTensor(1 + Index, Spec, Talk.policy().bytes(Index, 0).data());
   }
 
-  /// Says what the next question is about: the registers in the order of the columns, and LLVM's own answer.
+  /// Sets the next question: the registers in the order of the columns, and LLVM's own answer.
   void expect(Registers InOrder, MCRegister Default) {
     Order = std::move(InOrder);
     const auto At = find(Order, Default);
