@@ -5,6 +5,7 @@
 NB_MODULE(_native, Module) {
   using namespace mlcb::python;
   Module.attr("__doc__") = "The native half: specs, serializers, and both ends of a conversation.";
+  Module.attr("__version__") = MLCB_VERSION;
   bindErrors(Module);
   bindSpec(Module);
   bindMemory(Module);
