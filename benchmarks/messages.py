@@ -16,7 +16,7 @@ LENGTH = 50_000
 WARM = 500
 """Messages after which every buffer has its size."""
 COUNTS = {"bitstream": 100_000, "protobuf": 10_000, "json": 5_000}
-MEDIA: dict[str, Callable[[str], _native.Host]] = {"pipe": _native.Host.fifo, "shm": _native.Host.shm}
+MEDIA: dict[str, Callable[[str], _native.LearnerEnd]] = {"pipe": _native.LearnerEnd.fifo, "shm": _native.LearnerEnd.shm}
 
 
 def figures() -> Iterator[Figure]:
@@ -28,7 +28,7 @@ def figures() -> Iterator[Figure]:
             yield Figure(f"{medium} + {serializer}: growth of the compiler", compiler, "MB", 1)
 
 
-def _growth(medium: str, listen: Callable[[str], _native.Host], serializer: str, count: int) -> tuple[float, float]:
+def _growth(medium: str, listen: Callable[[str], _native.LearnerEnd], serializer: str, count: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="mlcb-") as folder:
         base = str(Path(folder) / medium)
         for end in (".in", ".out"):
@@ -49,6 +49,6 @@ def _growth(medium: str, listen: Callable[[str], _native.Host], serializer: str,
     return after[0] - before[0], after[1] - before[1]
 
 
-def _answer(host: _native.Host, count: int) -> None:
+def _answer(host: _native.LearnerEnd, count: int) -> None:
     for _ in range(count):
         host.advise(float(host.receive(SECONDS).tensors["x"][0]))

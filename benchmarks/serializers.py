@@ -54,7 +54,7 @@ def _read_seconds(spec: TaskSpec, serializer: str, payload: bytes) -> float:
     """Median seconds of reading a payload, arrays included."""
     ours, theirs = socket.socketpair()
     frames = _native.Frames(theirs.detach())
-    with _native.Host(ours.detach(), spec.json, serializer=serializer) as host:
+    with _native.LearnerEnd(ours.detach(), spec.json, serializer=serializer) as host:
         return _median_seconds(lambda: host.receive(SECONDS), before=lambda: frames.send("observation", payload), after=lambda: None)
 
 

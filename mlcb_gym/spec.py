@@ -22,7 +22,14 @@ MASK = "action_mask"
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor: ``shape`` holds the maximal length of every dimension, ``varying`` which of them travel with their true length."""
+    """One tensor.
+
+    Args:
+        shape: the maximal length of every dimension.
+        varying: which dimensions travel with their true length.
+        role: ``input``, ``mask`` (never an input of a model), ``heuristic`` (an input that holds the answer of the compiler's own heuristic) or
+            ``metric``.
+    """
 
     name: str
     dtype: str
@@ -74,6 +81,11 @@ class Agent:
     def mask(self) -> str | None:
         """The name of the tensor that says which advice is allowed; None where any is."""
         return next((t.name for t in self.inputs if t.role == "mask"), None)
+
+    @cached_property
+    def heuristic(self) -> str | None:
+        """The name of the tensor that holds the answer of the compiler's own heuristic; None where there is none."""
+        return next((t.name for t in self.inputs if t.role == "heuristic"), None)
 
     @property
     def observation_space(self) -> spaces.Dict:

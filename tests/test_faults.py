@@ -58,14 +58,14 @@ class Medium:
     """How both ends of a channel named by a path are made: under test, and by hand."""
 
     uri: Callable[[Path], str]
-    host: Callable[[Path], _native.Host]
+    host: Callable[[Path], _native.LearnerEnd]
     compiler: Callable[[Path], Arrival]
     learner: Callable[[Path], Arrival]
 
 
 MEDIA = {
-    "pipe": Medium(lambda path: f"pipe:{path}", lambda path: _native.Host.fifo(str(path)), fifo_compiler, fifo_learner),
-    "shm": Medium(lambda path: f"shm:{path}", lambda path: _native.Host.shm(str(path)), shm_compiler, shm_learner),
+    "pipe": Medium(lambda path: f"pipe:{path}", lambda path: _native.LearnerEnd.fifo(str(path)), fifo_compiler, fifo_learner),
+    "shm": Medium(lambda path: f"shm:{path}", lambda path: _native.LearnerEnd.shm(str(path)), shm_compiler, shm_learner),
 }
 FATES = {"pipe": ("killed", "stopped", "mute", "deaf")}
 """What may happen to a peer; a medium that is not here has no half that it could close without saying so."""
@@ -240,7 +240,7 @@ def hello(parameters: dict[str, object] = PARAMETERS) -> bytes:
     return json.dumps({"task": "posetrl", "parameters": parameters, "serializer": "bitstream", "metrics": []}).encode()
 
 
-def learn(host: _native.Host, seconds: float) -> None:
+def learn(host: _native.LearnerEnd, seconds: float) -> None:
     """A learner that takes the second action."""
     host.hello("posetrl", json.dumps(PARAMETERS), [], seconds)
     while host.receive(seconds).kind == "observation":
@@ -281,7 +281,7 @@ def test_learner_outlives_its_compiler_at_a_socket(_: str, fate: str, point: str
 
         with ours, another_process(play) as victim:
             theirs.close()
-            with ends_like(fate, point, 3 * seconds), _native.Host(ours.detach()) as host:
+            with ends_like(fate, point, 3 * seconds), _native.LearnerEnd(ours.detach()) as host:
                 learn(host, seconds)
             return met(victim, fate)
 

@@ -67,7 +67,7 @@ def episode(task: str, tool: str, program: Path, folder: Path) -> list[_native.M
     base = folder / "channel"
     for end in ("in", "out"):
         os.mkfifo(f"{base}.{end}")
-    learner = _native.Host.fifo(str(base))
+    learner = _native.LearnerEnd.fifo(str(base))
     process = subprocess.Popen(compiler(tool, program, folder / "output", f"pipe:{base}"), stderr=subprocess.PIPE, text=True)
     received: list[_native.Message] = []
     try:

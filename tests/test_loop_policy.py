@@ -179,7 +179,7 @@ def told(program: Path, choose: Choose, folder: Path) -> dict[str, int | float]:
     metrics = [metric["name"] for metric in bind(TASK, {}).declared["metrics"]]
     compiler = subprocess.Popen(with_policy([toolchain.tool("opt"), f"-passes={TASK}", module, "-o", folder / "split.bc"], f"pipe:{base}"))
     try:
-        with _native.Host.fifo(str(base)) as host:
+        with _native.LearnerEnd.fifo(str(base)) as host:
             spec = TaskSpec(host.hello(TASK, "{}", metrics, 60.0, measure="end"))
             while (message := host.receive(60.0)).kind == "observation":
                 host.advise(choose(spec.agents[message.agent].name, message.tensors))

@@ -36,6 +36,23 @@ def test_any_other_parameter_gives_another_digest(change: dict[str, object]) -> 
     assert bind("posetrl", parameters | change).digest != bind("posetrl", parameters).digest
 
 
+@pytest.mark.parametrize("task", ["eviction", "inliner", "loop_distribution", "posetrl", "priority"])
+def test_shipped_policy_keeps_its_digest(task: str) -> None:
+    policy = json.loads((ROOT / "mlcb_gym" / "policies" / task / "policy.json").read_text())
+    assert bind(task, policy["parameters"]).digest == policy["digest"]
+
+
+@pytest.mark.parametrize("task", ["eviction", "inliner", "priority"])
+def test_answer_of_the_heuristic_is_an_input_with_a_role(task: str) -> None:
+    spec = bind(task, {})
+    (agent,) = spec.agents
+    assert agent.heuristic in agent.observation_space.spaces
+    as_before = spec.json.replace('"role":"heuristic"', '"role":"input"')
+    assert as_before != spec.json
+    assert TaskSpec(as_before).digest == spec.digest
+    assert "their digests do not" in _native.describe_mismatch(as_before, spec.json)
+
+
 def test_unknown_task_and_parameter_are_named() -> None:
     with pytest.raises(_native.InvalidArgument, match="no-such-task"):
         bind("no-such-task", {})

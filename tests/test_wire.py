@@ -35,9 +35,9 @@ def spec() -> TaskSpec:
 
 
 @pytest.fixture
-def host(ends: tuple[int, socket.socket], spec: TaskSpec) -> _native.Host:
+def host(ends: tuple[int, socket.socket], spec: TaskSpec) -> _native.LearnerEnd:
     """The learner's end of an episode."""
-    return _native.Host(ends[0], spec.json, ["size"])
+    return _native.LearnerEnd(ends[0], spec.json, ["size"])
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_documented_bytes_are_read_as_a_frame(ends: tuple[int, socket.socket]) -
     assert _native.Frames(ends[0]).receive(SECONDS) == ("advice", 1, 0, b"hi", -1)
 
 
-def test_advice_is_eight_bytes_that_answer_an_observation(host: _native.Host, worker: _native.Frames, spec: TaskSpec) -> None:
+def test_advice_is_eight_bytes_that_answer_an_observation(host: _native.LearnerEnd, worker: _native.Frames, spec: TaskSpec) -> None:
     worker.send("observation", observation(spec))
     message = host.receive(SECONDS)
     assert (message.kind, message.metrics) == ("observation", {"size": 7})
@@ -74,7 +74,7 @@ def test_advice_is_eight_bytes_that_answer_an_observation(host: _native.Host, wo
 
 def test_hello_asks_for_a_task_and_gets_the_bound_spec(ends: tuple[int, socket.socket], worker: _native.Frames, spec: TaskSpec) -> None:
     worker.send("hello", spec.json.encode())
-    host = _native.Host(ends[0])
+    host = _native.LearnerEnd(ends[0])
     assert host.hello("posetrl", json.dumps(PARAMETERS), ["size"], SECONDS) == spec.json
     kind, _, _, payload, _ = worker.receive(SECONDS)
     assert kind == "hello"
@@ -95,7 +95,7 @@ def test_bound_spec_that_is_not_ours_is_refused_at_both_ends(
     ends: tuple[int, socket.socket], worker: _native.Frames, spec: TaskSpec, change: dict[str, object], sentence: str
 ) -> None:
     worker.send("hello", json.dumps(dict(spec.declared) | change).encode())
-    host = _native.Host(ends[0])
+    host = _native.LearnerEnd(ends[0])
     with pytest.raises(_native.SpecMismatch, match=sentence):
         host.hello("posetrl", json.dumps(PARAMETERS), [], SECONDS)
     worker.receive(SECONDS)
@@ -105,7 +105,7 @@ def test_bound_spec_that_is_not_ours_is_refused_at_both_ends(
 
 def test_begin_hands_over_the_descriptor_of_its_channel(ends: tuple[int, socket.socket], worker: _native.Frames) -> None:
     ours, theirs = socket.socketpair()
-    _native.Host(ends[0]).begin("{}", theirs.detach(), SECONDS)
+    _native.LearnerEnd(ends[0]).begin("{}", theirs.detach(), SECONDS)
     kind, _, _, payload, descriptor = worker.receive(SECONDS)
     assert (kind, payload) == ("begin", b"{}")
     with ours, socket.socket(fileno=descriptor) as received:
@@ -113,17 +113,17 @@ def test_begin_hands_over_the_descriptor_of_its_channel(ends: tuple[int, socket.
         assert ours.recv(4) == b"here"
 
 
-def test_fork_hands_over_a_channel_where_a_clone_may_speak(host: _native.Host, worker: _native.Frames, spec: TaskSpec) -> None:
+def test_fork_hands_over_a_channel_where_a_clone_may_speak(host: _native.LearnerEnd, worker: _native.Frames, spec: TaskSpec) -> None:
     worker.send("observation", observation(spec))
     host.receive(SECONDS)
-    clone = _native.Host(host.fork(), spec.json, ["size"])
+    clone = _native.LearnerEnd(host.fork(), spec.json, ["size"])
     kind, _, _, _, descriptor = worker.receive(SECONDS)
     assert kind == "fork"
     _native.Frames(descriptor).send("begin", b'{"pid":1}')
     assert clone.receive(SECONDS).text == '{"pid":1}'
 
 
-def test_truncated_frame_is_the_end_of_the_peer(host: _native.Host, ends: tuple[int, socket.socket]) -> None:
+def test_truncated_frame_is_the_end_of_the_peer(host: _native.LearnerEnd, ends: tuple[int, socket.socket]) -> None:
     ends[1].sendall(b"MLCB\1\3\0\0\0\0")
     ends[1].shutdown(socket.SHUT_WR)
     with pytest.raises(_native.PeerGone, match="closed its channel or died"):
@@ -144,7 +144,7 @@ def test_truncated_frame_is_the_end_of_the_peer(host: _native.Host, ends: tuple[
     ids=["foreign", "version", "oversized", "sequence", "kind", "payload", "agent"],
 )
 def test_wrong_frame_is_refused_with_a_sentence_that_both_ends_get(
-    host: _native.Host, ends: tuple[int, socket.socket], sent: bytes, sentence: str
+    host: _native.LearnerEnd, ends: tuple[int, socket.socket], sent: bytes, sentence: str
 ) -> None:
     ends[1].sendall(sent)
     with pytest.raises(_native.ProtocolError, match=sentence):
@@ -156,7 +156,7 @@ def test_wrong_frame_is_refused_with_a_sentence_that_both_ends_get(
     assert host.fileno() == -1
 
 
-def test_silence_ends_at_the_deadline_and_nothing_is_lost(host: _native.Host, ends: tuple[int, socket.socket]) -> None:
+def test_silence_ends_at_the_deadline_and_nothing_is_lost(host: _native.LearnerEnd, ends: tuple[int, socket.socket]) -> None:
     ends[1].sendall(b"MLCB\1\2\0\0\0\0\0\0")
     with pytest.raises(_native.Timeout):
         host.receive(0.01)
@@ -165,7 +165,7 @@ def test_silence_ends_at_the_deadline_and_nothing_is_lost(host: _native.Host, en
 
 
 def test_declined_request_leaves_the_channel_open(ends: tuple[int, socket.socket], worker: _native.Frames, spec: TaskSpec) -> None:
-    host = _native.Host(ends[0])
+    host = _native.LearnerEnd(ends[0])
     worker.decline("not this one")
     worker.send("hello", spec.json.encode())
     with pytest.raises(_native.PeerError, match="not this one"):
@@ -177,7 +177,7 @@ def test_fifo_that_nobody_opens_times_out(tmp_path: os.PathLike[str]) -> None:
     base = os.path.join(tmp_path, "channel")
     for end in (".in", ".out"):
         os.mkfifo(base + end)
-    with _native.Host.fifo(base) as host, pytest.raises(_native.Timeout, match=r"nobody opened .*channel\.in in time"):
+    with _native.LearnerEnd.fifo(base) as host, pytest.raises(_native.Timeout, match=r"nobody opened .*channel\.in in time"):
         host.connect(0.01)
 
 
@@ -192,7 +192,7 @@ def ask_twice(uri: str, dimension: int, advice: "Queue[int | float]") -> None:
 
 def test_shared_memory_that_nobody_comes_to_times_out_and_leaves_no_path(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    with _native.Host.shm(str(path)) as host, pytest.raises(_native.Timeout, match=r"nobody connected to .*s in time"):
+    with _native.LearnerEnd.shm(str(path)) as host, pytest.raises(_native.Timeout, match=r"nobody connected to .*s in time"):
         host.connect(0.01)
     assert not path.exists()
 
@@ -200,7 +200,7 @@ def test_shared_memory_that_nobody_comes_to_times_out_and_leaves_no_path(tmp_pat
 @pytest.mark.parametrize("dimension", [2, 300_000], ids=["small", "larger than the ring"])
 def test_conversation_over_shared_memory_is_as_over_any_other_channel(tmp_path: Path, dimension: int) -> None:
     path, advice = tmp_path / "s", Queue[int | float]()
-    with _native.Host.shm(str(path)) as host:
+    with _native.LearnerEnd.shm(str(path)) as host:
         compiler = Thread(target=ask_twice, args=(f"shm:{path}?serdes=bitstream", dimension, advice))
         compiler.start()
         host.hello("posetrl", json.dumps(PARAMETERS | {"dimension": dimension}), ["size"], SECONDS)

@@ -84,12 +84,12 @@ def _over_pipe(folder: Path, serializer: str) -> list[float]:
     for length in LENGTHS:
         for end in (".in", ".out"):
             os.mkfifo(f"{base}-{length}{end}")
-    return _served(f"pipe:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.Host.fifo(f"{base}-{length}"))
+    return _served(f"pipe:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.LearnerEnd.fifo(f"{base}-{length}"))
 
 
 def _over_shm(folder: Path, serializer: str) -> list[float]:
     base = str(folder / f"shm-{serializer}")
-    return _served(f"shm:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.Host.shm(f"{base}-{length}"))
+    return _served(f"shm:{base}-{{}}?serdes={serializer}", serializer, lambda length: _native.LearnerEnd.shm(f"{base}-{length}"))
 
 
 def _over_grpc(folder: Path, serializer: str) -> list[float]:
@@ -116,7 +116,7 @@ IN_PROCESS = (
 )
 
 
-def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) -> list[float]:
+def _served(uri: str, serializer: str, listen: Callable[[int], _native.LearnerEnd]) -> list[float]:
     """Seconds of a compiler that this process serves, one conversation a length."""
     environment = os.environ | {"MLCB_SERIALIZERS": SERIALIZERS}
     with subprocess.Popen([COMPILER, "ask", uri], stdout=subprocess.PIPE, text=True, env=environment) as compiler:
@@ -127,7 +127,7 @@ def _served(uri: str, serializer: str, listen: Callable[[int], _native.Host]) ->
         return _checked(compiler.communicate(timeout=SECONDS)[0])
 
 
-def _serve(host: _native.Host, layer: np.ndarray) -> None:
+def _serve(host: _native.LearnerEnd, layer: np.ndarray) -> None:
     while (message := host.receive(SECONDS)).kind == "observation":
         host.advise(float(layer.dot(message.tensors["x"])))
 

@@ -35,7 +35,7 @@ class Episode:
 
     def __init__(
         self,
-        host: _native.Host | _native.MlgoHost,
+        host: _native.LearnerEnd | _native.MlgoLearnerEnd,
         spec: TaskSpec,
         request: EpisodeRequest,
         serializer: str = "bitstream",
@@ -64,7 +64,7 @@ class Episode:
         give_up: Callable[[], None] = lambda: None,
     ) -> "Episode":
         """An episode on a connected Unix socket, which it takes over."""
-        host = _native.Host(socket, spec.json, list(request.metrics), request.measure, serializer)
+        host = _native.LearnerEnd(socket, spec.json, list(request.metrics), request.measure, serializer)
         return cls(host, spec, request, serializer, local=local, give_up=give_up)
 
     def receive(self) -> _native.Message:
@@ -108,11 +108,11 @@ class Episode:
         Raises:
             TaskError: the compiler takes none, as a stock one; or they are not one for each agent.
         """
-        if not isinstance(self._host, _native.Host):
+        if not isinstance(self._host, _native.LearnerEnd):
             raise TaskError(f"{self._spec.task}: a stock compiler takes no models, expected a worker")
         if len(models) != len(self._spec.agents):
             raise TaskError(f"{self._spec.task}: {len(models)} models, expected {len(self._spec.agents)}: one for each agent")
-        self._tell(partial(self._host.leave_to, models))
+        self._tell(partial(self._host.delegate, models))
 
     def fork(self) -> "Episode":
         """A clone of the compiler at this very decision; its first message is the observation that this episode had last.
@@ -120,7 +120,7 @@ class Episode:
         Raises:
             SessionLost: the compiler is gone.
         """
-        assert isinstance(self._host, _native.Host)
+        assert isinstance(self._host, _native.LearnerEnd)
         with translated():
             return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer, local=self._local)
 

@@ -30,7 +30,7 @@ class ForkServerSession(ABC):
 
     def __init__(self, *, serializer: str, name: str, local: bool) -> None:
         self._serializer, self._name, self._local = serializer, name, local
-        self._control: _native.Host | None = None
+        self._control: _native.LearnerEnd | None = None
         self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ForkServerSession":
@@ -62,7 +62,7 @@ class ForkServerSession(ABC):
             self._control = None
 
     @abstractmethod
-    def _reach(self) -> _native.Host:
+    def _reach(self) -> _native.LearnerEnd:
         """Starts a worker; its control channel."""
 
     def _is_alive(self) -> bool:
@@ -86,7 +86,7 @@ class ForkServerSession(ABC):
         self._ensure_running()
         assert self._control is not None
         with translated():
-            payload = asdict(request) | {"digest": spec.digest, "barred": request.forbidden} | self._program(request)
+            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
             ours, theirs = socket.socketpair()
         try:
             self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)

@@ -19,7 +19,7 @@ from mlcb_gym.spec import TaskSpec, bind
 START_SECONDS = 60.0
 POLL_SECONDS = 0.2
 
-CHANNELS = {"pipe": _native.Host.fifo, "shm": _native.Host.shm}
+CHANNELS = {"pipe": _native.LearnerEnd.fifo, "shm": _native.LearnerEnd.shm}
 """How `opt` is reached: the learner's end of each, at a path."""
 
 
@@ -104,7 +104,7 @@ class PluginEpisode(Episode):
         lost = super()._silent()
         return late or lost
 
-    def _connect(self, host: _native.Host) -> None:
+    def _connect(self, host: _native.LearnerEnd) -> None:
         """Waits until `opt` opens the channel, as long as it lives."""
         deadline = time.monotonic() + START_SECONDS
         while True:

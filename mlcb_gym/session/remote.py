@@ -27,7 +27,7 @@ class RemoteSession(ForkServerSession):
         super().__init__(serializer=serializer, name=uri, local=False)
         self._place = open_grpc(uri, listens=False)
 
-    def _reach(self) -> _native.Host:
+    def _reach(self) -> _native.LearnerEnd:
         host = self._place.host()
         host.connect(START_SECONDS)
         return host

@@ -16,7 +16,7 @@ from mlcb_gym.session.episode import translated
 from mlcb_gym.session.remote import open_grpc
 from mlcb_gym.spec import TaskSpec
 
-Host = _native.Host | _native.MlgoHost
+Host = _native.LearnerEnd | _native.MlgoLearnerEnd
 Model = Callable[[str, Mapping[str, Any]], int | float]
 
 
@@ -87,7 +87,7 @@ class ModelServer:
     def _greet(self, host: Host, seconds: float) -> TaskSpec:
         """Waits for the compiler; its task."""
         with translated():
-            if isinstance(host, _native.Host):
+            if isinstance(host, _native.LearnerEnd):
                 return TaskSpec(host.hello(self._only, "{}", [], seconds, self._serializer))
             host.connect(seconds)
             return TaskSpec(host.spec)
@@ -101,8 +101,8 @@ class ModelServer:
 
 def _local(scheme: str, path: str, task: str | None) -> Callable[[], Host]:
     if task is not None:
-        return partial(_native.MlgoHost.fifo, path, task)
-    return partial(_native.Host.fifo if scheme == "pipe" else _native.Host.shm, path)
+        return partial(_native.MlgoLearnerEnd.fifo, path, task)
+    return partial(_native.LearnerEnd.fifo if scheme == "pipe" else _native.LearnerEnd.shm, path)
 
 
 def _make_fifos(base: str, made: ExitStack) -> None:

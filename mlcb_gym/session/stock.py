@@ -137,7 +137,7 @@ class StockEpisode(Episode):
         with ExitStack() as started:
             started.callback(tool.close)
             with translated():
-                host = _native.MlgoHost(str(tool.base), tool.pid, spec.json)
+                host = _native.MlgoLearnerEnd(str(tool.base), tool.pid, spec.json)
             super().__init__(host, spec, request)
             started.pop_all()
 

@@ -48,9 +48,9 @@ class WorkerSession(ForkServerSession):
         assert self._process is not None
         return partial(_kill, self._process)
 
-    def _reach(self) -> _native.Host:
+    def _reach(self) -> _native.LearnerEnd:
         self._process, control = start_worker(self._snapshots)
-        return _native.Host(control)
+        return _native.LearnerEnd(control)
 
 
 def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes], int]:

@@ -37,7 +37,7 @@ public:
   /// The earliest descriptor that came with the bytes received so far and was not taken yet; none if there is none.
   virtual FileDescriptor takeAttached() = 0;
 
-  /// What becomes readable when the peer speaks, once readable() said that it has not: for poll(), not for read().
+  /// The descriptor that becomes readable with the peer's next frame, once readable() was false: for poll(), not for read().
   virtual int fileno() const = 0;
 
   void onWait(InterruptCheck Check) { Interrupted = std::move(Check); }

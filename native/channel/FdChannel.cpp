@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What channels over descriptors have in common: try, spin briefly where another core may be answering, then block in poll().
+// The common part of channels over descriptors: try, spin briefly where another core may be answering, then block in poll().
 #include "channel/FdChannelBase.h"
 
 #include "channel/Wait.h"
@@ -44,7 +44,7 @@ private:
   Deadline Until;
 };
 
-/// What is left after so many bytes; an empty piece is not.
+/// The pieces that are left after so many bytes, without empty ones.
 std::span<ByteSpan> withoutFirst(size_t Bytes, std::span<ByteSpan> Pieces) {
   while (!Pieces.empty() && Bytes >= Pieces.front().size()) {
     Bytes -= Pieces.front().size();

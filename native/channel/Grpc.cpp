@@ -35,7 +35,7 @@ Expected<std::string> hostOf(const Uri &Where, std::string_view Address) {
   return std::string(Host);
 }
 
-/// What the file holds that an option or else a variable names; empty where neither does.
+/// The contents of the file that an option or else a variable names; empty where neither does.
 Expected<std::string> contents(const Uri &Where, std::string_view Option, const char *Variable) {
   const char *Named = std::getenv(Variable);
   const std::string Path(Where.option(Option).value_or(Named ? Named : ""));
@@ -48,7 +48,7 @@ Expected<std::string> contents(const Uri &Where, std::string_view Option, const 
   return Text;
 }
 
-/// What a token's file holds, which travels in a header.
+/// The token in a file, which travels in a header.
 Expected<void> trimToken(const Uri &Where, std::string &Token) {
   while (!Token.empty() && (Token.back() == '\n' || Token.back() == '\r'))
     Token.pop_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What libmlcb_grpc.so gives.
+// The interface of libmlcb_grpc.so.
 #pragma once
 
 #include "channel/Grpc.h"

@@ -24,7 +24,7 @@ public:
   ShmChannel(std::shared_ptr<Rings> Memory, Ring &In, Ring &Out, std::unique_ptr<Channel> Socket)
       : Memory(std::move(Memory)), In(In), Out(Out), Socket(std::move(Socket)) {}
 
-  /// Whoever sends from here on rings, and so learns that nobody is there.
+  /// From here on each send rings, and so fails where nobody is there.
   ~ShmChannel() override { In.sleeps().store(1); }
 
   int fileno() const override { return Socket->fileno(); }

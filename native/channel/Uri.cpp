@@ -4,7 +4,7 @@
 namespace mlcb {
 namespace {
 
-/// What comes before the first Mark, and what comes after it.
+/// The text before the first Mark, and the text after it.
 std::pair<std::string_view, std::string_view> split(std::string_view Text, char Mark) {
   const size_t At = std::min(Text.find(Mark), Text.size());
   return {Text.substr(0, At), Text.substr(std::min(At + 1, Text.size()))};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the other end is: `scheme:path?key=value&key=value`.
+// The address of the other end: `scheme:path?key=value&key=value`.
 #pragma once
 
 #include "spec/Error.h"

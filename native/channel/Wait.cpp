@@ -9,9 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often a wait asks whether it is interrupted: a signal may have gone to another thread.
+// Interval at which a wait asks whether it is interrupted: a signal may have gone to another thread.
 constexpr auto InterruptPeriod = 100ms;
-// How long to wait before a named FIFO is tried again.
+// Interval at which a named FIFO is tried again.
 constexpr auto RetryPeriod = 2ms;
 
 /// Milliseconds for poll(), rounded up so that a wait never ends early only to spin.

@@ -10,6 +10,7 @@ find_package(nanobind CONFIG REQUIRED)
 file(GLOB MLCB_PYTHON_SOURCES CONFIGURE_DEPENDS python/*.cpp)
 nanobind_add_module(_native NB_STATIC NOMINSIZE ${MLCB_PYTHON_SOURCES})
 target_link_libraries(_native PRIVATE mlcb_core)
+target_compile_definitions(_native PRIVATE MLCB_VERSION="${PROJECT_VERSION}")
 nanobind_add_stub(_native_stub MODULE _native OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi
                   PYTHON_PATH $<TARGET_FILE_DIR:_native> DEPENDS _native)
 install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)

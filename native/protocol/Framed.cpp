@@ -112,7 +112,7 @@ Expected<bool> Framed::readable(Deadline Until) {
 }
 
 /// Whether they hear it is their affair: a failure here must not lead to lastWords().
-void Framed::say(const Error &Why, uint8_t Flags) {
+void Framed::sendError(const Error &Why, uint8_t Flags) {
   if (!Link)
     return;
   const std::string Text = oneLine(Why.Message);
@@ -122,13 +122,13 @@ void Framed::say(const Error &Why, uint8_t Flags) {
 }
 
 Unexpected Framed::refuse(Error Why) {
-  say(Why, 0);
+  sendError(Why, 0);
   close();
   return Unexpected(std::move(Why));
 }
 
 Unexpected Framed::decline(Error Why) {
-  say(Why, FrameHeader::GoesOn);
+  sendError(Why, FrameHeader::GoesOn);
   return Unexpected(std::move(Why));
 }
 

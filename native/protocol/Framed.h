@@ -63,7 +63,7 @@ public:
   uint32_t nextSequence() const { return NextSent; }
 
 private:
-  void say(const Error &Why, uint8_t Flags);
+  void sendError(const Error &Why, uint8_t Flags);
   Expected<void> fill(size_t Count, Deadline Until);
   Expected<FrameHeader> receiveHeader(Deadline Until);
   Unexpected lost(Error Why);

@@ -40,7 +40,7 @@ Expected<void> LearnerEnd::hello(const Hello &Asked, Deadline Until) {
   return bind(std::move(*Bound), Asked.Metrics, Asked.When);
 }
 
-/// What both ends bind.
+/// The spec that both ends bind.
 Expected<BoundSpec> LearnerEnd::askFor(const Hello &Asked, Deadline Until) {
   const bool AnyTask = Asked.Task.empty();
   const TaskSpec *Task = findTask(Asked.Task);
@@ -135,7 +135,7 @@ Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline U
   return Link.send(FrameKind::Advice, {static_cast<const std::byte *>(Eight), 8}, Until, Agent);
 }
 
-Expected<void> LearnerEnd::leaveTo(std::span<const std::string_view> Models, Deadline Until) {
+Expected<void> LearnerEnd::delegate(std::span<const std::string_view> Models, Deadline Until) {
   if (!Asking)
     return misplaced("an episode can be left to models only where an observation waits for advice");
   if (Models.size() != Layouts.size())

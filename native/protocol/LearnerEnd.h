@@ -11,7 +11,7 @@
 
 namespace mlcb {
 
-/// What the compiler said. Everything in it is valid until the next receive().
+/// A message of the compiler. Everything in it is valid until the next receive().
 struct Message {
   FrameKind Kind;
   size_t Agent;
@@ -46,7 +46,7 @@ public:
   Expected<void> advise(double Value, Deadline Until) { return answer(AdviceKind::Value, &Value, Until); }
 
   /// Leaves the last Observation, and all that would follow it, to ONNX models in the compiler: one for each agent.
-  Expected<void> leaveTo(std::span<const std::string_view> Models, Deadline Until);
+  Expected<void> delegate(std::span<const std::string_view> Models, Deadline Until);
 
   /// The kind of advice that the last Observation asked for.
   AdviceKind asked() const;

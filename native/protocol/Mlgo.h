@@ -17,7 +17,7 @@ struct MlgoHeader {
   std::optional<TensorSpec> Score;  // of a log: what an observation earned
   std::optional<TensorSpec> Advice; // of a conversation: what answers an observation
 
-  /// What the names above are part of, where they were read.
+  /// The text that the names above are views of, if they were read.
   std::shared_ptr<const void> Text = nullptr;
 
   /// As LLVM writes it, without the end of the line.
@@ -89,7 +89,7 @@ public:
   /// Of the last observation.
   void outcome(std::span<const std::byte> Score);
 
-  /// What was written since it was last cleared.
+  /// The bytes written since the last clear.
   std::string Out;
 
 private:

@@ -14,25 +14,25 @@ Expected<Message> MlgoEnd::receive(Deadline Until) {
     return Unexpected(Ready.error());
   if (!*Ready)
     return fail(ErrorKind::Timeout, "the compiler did not ask in time");
-  if (!*Heard) { // which stays: nothing after it can be understood
+  if (!*Pending) { // which stays: nothing after it can be understood
     Asking = false;
     close();
-    return *Heard;
+    return *Pending;
   }
-  auto Got = *std::exchange(Heard, std::nullopt);
+  auto Got = *std::exchange(Pending, std::nullopt);
   Asking = Got->Kind == FrameKind::Observation;
   return Got;
 }
 
 Expected<bool> MlgoEnd::readable(Deadline Until) {
-  while (!Heard) {
+  while (!Pending) {
     if (!Link) // nothing more is read, although the decoder may hold some
       return fail(ErrorKind::PeerGone, "the channel is closed");
     auto Record = Decoder.next();
     if (!Record)
-      Heard = Unexpected(Record.error());
+      Pending = Unexpected(Record.error());
     else if (*Record)
-      hear(std::move(**Record));
+      take(std::move(**Record));
     else if (auto More = listen(Until); !More || !*More)
       return More;
   }
@@ -40,19 +40,19 @@ Expected<bool> MlgoEnd::readable(Deadline Until) {
 }
 
 /// Keeps what whoever decides must hear of.
-void MlgoEnd::hear(MlgoRecord Record) {
+void MlgoEnd::take(MlgoRecord Record) {
   if (Record.What == MlgoRecord::Kind::Context)
     Context = std::move(Record.Context);
   if (Record.What == MlgoRecord::Kind::Header && !Binding) {
     auto Bound = MlgoBinding::of(Decoder.header(), Spec);
     if (!Bound)
-      Heard = Unexpected(Bound.error());
+      Pending = Unexpected(Bound.error());
     else
       Binding = std::move(*Bound);
   }
   if (Record.What == MlgoRecord::Kind::Observation) {
     Views = Binding->views(Record.Tensors);
-    Heard = Message{FrameKind::Observation, 0, Spec.Task.Agents[0].Inputs, Views, {}, Context};
+    Pending = Message{FrameKind::Observation, 0, Spec.Task.Agents[0].Inputs, Views, {}, Context};
   }
 }
 
@@ -66,11 +66,11 @@ Expected<bool> MlgoEnd::listen(Deadline Until) {
   else if (Got.error().Kind == ErrorKind::Interrupted)
     return Unexpected(Got.error());
   else
-    Heard = Got.error().Kind == ErrorKind::PeerGone ? over() : Unexpected(Got.error());
+    Pending = Got.error().Kind == ErrorKind::PeerGone ? over() : Unexpected(Got.error());
   return true;
 }
 
-/// What the end of the compiler means here.
+/// The message that the end of the compiler amounts to.
 Expected<Message> MlgoEnd::over() const {
   const auto Whole = Decoder.end();
   if (!Whole && Binding)

@@ -59,7 +59,7 @@ public:
   int fileno() const { return Link ? Link->fileno() : -1; }
 
 private:
-  void hear(MlgoRecord Record);
+  void take(MlgoRecord Record);
   Expected<bool> listen(Deadline Until);
   Expected<Message> over() const;
   Expected<void> send(AdviceKind Kind, std::span<const std::byte> Bytes, Deadline Until);
@@ -69,7 +69,7 @@ private:
   MlgoDecoder Decoder;
   std::optional<MlgoBinding> Binding;
   std::string Context;
-  std::optional<Expected<Message>> Heard;
+  std::optional<Expected<Message>> Pending;
   std::span<const TensorView> Views; // of the last observation
   bool Asking = false;
 };

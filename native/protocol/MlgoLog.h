@@ -7,7 +7,7 @@
 
 namespace mlcb {
 
-/// What was seen before one decision, and what came of it. Views are valid until the next one is read.
+/// The observation before one decision, the decision, and its reward. Views are valid until the next one is read.
 struct MlgoEntry {
   std::string_view Context;
   int64_t Number;
@@ -49,7 +49,7 @@ public:
   Expected<void> write(std::string_view Context, std::span<const std::span<const std::byte>> Tensors,
                        std::optional<std::span<const std::byte>> Score);
 
-  /// What a full disk refuses is said here at the latest. Harmless if closed already.
+  /// The error of a full disk comes here at the latest. Harmless if closed already.
   Expected<void> close();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What lies in the payload of Observation and EpisodeEnd: an agent's tensors, then the wanted metrics, where they are due.
+// The payload of Observation and EpisodeEnd: an agent's tensors, then the wanted metrics, where they are due.
 #pragma once
 
 #include "protocol/Frame.h"
@@ -22,7 +22,7 @@ struct ObservationLayout {
 
   bool hasMetrics(FrameKind Kind) const { return When == Measure::Always || Kind == FrameKind::EpisodeEnd; }
 
-  /// What a frame of that kind carries.
+  /// The tensors of a frame of that kind.
   std::span<const TensorSpec> of(FrameKind Kind) const {
     return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where bytes are received, and stay for as long as somebody keeps them.
+// The buffer of received bytes, which stay for as long as somebody keeps them.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ constexpr size_t Alignment = alignof(std::max_align_t);
 
 constexpr size_t alignUp(size_t Offset) { return (Offset + Alignment - 1) & ~(Alignment - 1); }
 
-/// What NumPy is asked for with every array; kept for as long as the process lives.
+/// Objects that every array needs of NumPy; kept for as long as the process lives.
 struct Numpy {
   nb::handle Array;
   std::array<nb::handle, static_cast<size_t>(DType::String)> Types;

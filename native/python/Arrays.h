@@ -19,7 +19,7 @@ struct Dicts {
 /// stays there.
 Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, const ReceivedMemory &Received = {});
 
-/// What a caller gives for a tensor, as bytes of its declared type; holds the array alive.
+/// The caller's value of a tensor, as bytes of its declared type; keeps the array alive.
 class Given {
 public:
   /// InvalidArgument where the value is not of the declared shape.

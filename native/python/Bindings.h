@@ -9,8 +9,8 @@ namespace mlcb::python {
 void bindSpec(nanobind::module_ &Module);
 void bindMemory(nanobind::module_ &Module);
 void bindMessage(nanobind::module_ &Module);
-void bindHost(nanobind::module_ &Module);
-void bindMlgoHost(nanobind::module_ &Module);
+void bindLearnerEnd(nanobind::module_ &Module);
+void bindMlgoLearnerEnd(nanobind::module_ &Module);
 void bindMlgoLog(nanobind::module_ &Module);
 void bindCompiler(nanobind::module_ &Module);
 void bindFrames(nanobind::module_ &Module);

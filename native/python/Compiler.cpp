@@ -149,7 +149,7 @@ void bindCompiler(nb::module_ &Module) {
       .def_static("serve", &Compiler::ofSocket, "fd"_a, "spec"_a, "metrics"_a = std::vector<std::string>(),
                   "greeting"_a = "begin", "allow_fork"_a = false, "measure"_a = "always",
                   "serializer"_a = "bitstream",
-                  "Over a Unix socket, which it takes over, to a Host of the same bound spec (JSON), metrics, measure and "
+                  "Over a Unix socket, which it takes over, to a LearnerEnd of the same bound spec (JSON), metrics, measure and "
                   "serializer; greets it with its pid ('begin') or the spec ('hello'). With allow_fork a Fork frame clones this process: "
                   "observe() then returns in the clone too.")
       .def_static("open", &Compiler::open, "uri"_a, "spec"_a = nb::none(),

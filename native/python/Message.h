@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a compiler said, and what it is answered, whatever the protocol.
+// A compiler's message and its answer, in any protocol.
 #pragma once
 
 #include "protocol/LearnerEnd.h"

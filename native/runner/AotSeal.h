@@ -6,7 +6,7 @@
 
 namespace mlcb {
 
-/// What to append to a shared object. Cpu is a level of the x86-64 psABI, as `x86-64-v3`, or `baseline` for any.
+/// The seal to append to a shared object. Cpu is a level of the x86-64 psABI, as `x86-64-v3`, or `baseline` for any.
 Expected<std::string> sealOf(std::string_view SharedObject, std::string_view Cpu);
 
 /// Whether a file is sealed and unharmed, and this CPU can run it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a compiler asks a policy. Three lines: open a runner from a URI and bind the task, fill tensors, evaluate.
+// A compiler's interface to a policy. Three lines: open a runner from a URI and bind the task, fill tensors, evaluate.
 #pragma once
 
 #include "channel/Channel.h"

@@ -57,7 +57,7 @@ Expected<std::shared_ptr<const OnnxPolicy>> loadModelAlone(const std::string &Pa
   return Policy;
 }
 
-/// What is in use under that path, and for that spec where a model has none of its own; else what Load gives.
+/// The policy in use under that path, and for that spec where a model has none of its own; else the result of Load.
 Expected<std::shared_ptr<const OnnxPolicy>> shared(const std::string &Path, const std::string &Digest,
                                                    const std::function<Expected<std::shared_ptr<const OnnxPolicy>>()> &Load) {
   static std::mutex Guard;

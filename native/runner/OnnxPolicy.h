@@ -7,7 +7,7 @@
 
 namespace mlcb {
 
-/// What a policy folder holds. Loaded once per process while in use.
+/// The contents of a policy folder. Loaded once per process while in use.
 struct OnnxPolicy {
   PolicyManifest Manifest;
   std::vector<OnnxModel> Models; // [agent]

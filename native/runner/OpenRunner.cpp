@@ -71,7 +71,7 @@ Expected<std::unique_ptr<ModelRunner>> openRemote(const Uri &Where, const Interr
   if (Where.Scheme == "pipe")
     return upcast(RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until));
   auto Link = reach(Where, Until, Interrupted);
-  return Link ? upcast(RemoteRunner::hear(std::move(*Link), std::move(*Options), Until)) : Unexpected(Link.error());
+  return Link ? upcast(RemoteRunner::accept(std::move(*Link), std::move(*Options), Until)) : Unexpected(Link.error());
 }
 
 template <class Runner> Expected<std::unique_ptr<ModelRunner>> openLocal(const Uri &Where, const InterruptCheck &) {

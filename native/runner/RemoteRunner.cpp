@@ -34,10 +34,10 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   auto Connected = Pair->connect(Until, Options.Interrupted);
   if (!Connected)
     return Unexpected(Connected.error());
-  return hear(std::move(*Connected), std::move(Options), Until);
+  return accept(std::move(*Connected), std::move(Options), Until);
 }
 
-Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::hear(std::unique_ptr<Channel> Connected, RemoteOptions Options,
+Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::accept(std::unique_ptr<Channel> Connected, RemoteOptions Options,
                                                            Deadline Until) {
   if (Options.Interrupted)
     Connected->onWait(Options.Interrupted);
@@ -133,7 +133,7 @@ Expected<Frame> RemoteRunner::awaitAnswer(size_t Agent) {
       return fail(ErrorKind::PeerGone, "the learner ended the episode");
     }
     if (Got->Kind == FrameKind::Model) {
-      if (auto Loaded = leaveTo(*Got); !Loaded)
+      if (auto Loaded = delegate(*Got); !Loaded)
         return Link.refuse(Loaded.error());
       if (Models[Agent])
         return Got;
@@ -177,7 +177,7 @@ bool RemoteRunner::becomesSnapshot() {
 }
 
 /// From here on a model answers for its agent. Where all have one, nobody hears of metrics before the end.
-Expected<void> RemoteRunner::leaveTo(const Frame &Sent) {
+Expected<void> RemoteRunner::delegate(const Frame &Sent) {
   if (Sent.Agent >= Models.size())
     return fail(ErrorKind::ProtocolError, "a model of agent " + std::to_string(Sent.Agent) + ", there are " + std::to_string(Models.size()));
   auto Loaded = LocalModel::load(Sent.Payload, Spec.Task.Agents[Sent.Agent], Inputs[Sent.Agent]);

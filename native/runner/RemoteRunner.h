@@ -17,7 +17,7 @@ class LocalModel;
 
 /// How a RemoteRunner behaves beyond the conversation itself.
 struct RemoteOptions {
-  /// What it says first: the bound spec, to a learner that said Hello to it; or its pid, on the channel of an episode.
+  /// The first frame: the bound spec, to a learner that sent Hello; or the pid, on the channel of an episode.
   enum class Greeting { Hello, Begin } Greets = Greeting::Hello;
 
   std::vector<std::string> Metrics;            // those the learner wants
@@ -51,7 +51,7 @@ public:
   static Expected<std::unique_ptr<RemoteRunner>> connect(const std::string &Base, RemoteOptions Options, Deadline Until);
 
   /// Hears the learner's Hello on a channel.
-  static Expected<std::unique_ptr<RemoteRunner>> hear(std::unique_ptr<Channel> Link, RemoteOptions Options, Deadline Until);
+  static Expected<std::unique_ptr<RemoteRunner>> accept(std::unique_ptr<Channel> Link, RemoteOptions Options, Deadline Until);
 
   /// Says Bye if the conversation is still open.
   ~RemoteRunner() override;
@@ -80,7 +80,7 @@ private:
   Expected<Frame> waitForFrame();
   Expected<bool> answerFork(FileDescriptor Episode);
   bool becomesSnapshot();
-  Expected<void> leaveTo(const Frame &Sent);
+  Expected<void> delegate(const Frame &Sent);
   template <class T> Expected<std::optional<T>> advice(size_t Agent);
 
   Framed Link;

@@ -6,7 +6,7 @@
 
 namespace mlcb {
 
-/// What was declared, as "float32[2,<=600]".
+/// The declaration of a tensor, as "float32[2,<=600]".
 std::string typeAndShape(const TensorSpec &Spec);
 
 /// A ProtocolError: "tensor NAME <What>, expected TYPE[SHAPE]".

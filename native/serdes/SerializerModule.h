@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a libmlcb_serdes_NAME.so gives: the serializer of that name.
+// The interface of a libmlcb_serdes_NAME.so: the serializer of that name.
 #pragma once
 
 #include "serdes/Serializer.h"

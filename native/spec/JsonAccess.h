@@ -10,7 +10,7 @@ namespace mlcb {
 
 using Json = nlohmann::json;
 
-/// Whoever writes or compares a value recurses into it.
+/// Values are written and compared by recursion.
 inline constexpr int MaxJsonDepth = 64;
 
 /// The value, or one for which is_discarded() holds where the text is no JSON, or is nested deeper than MaxJsonDepth.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is opened when it is first asked for, so that nobody else loads its libraries.
+// A shared object that is opened at its first use, so that nobody else loads its libraries.
 #pragma once
 
 #include "spec/Error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where this code lies on disk: what is opened on demand lies near it.
+// The folder of this library on disk, beside which lies what is opened on demand.
 #pragma once
 
 #include <string>

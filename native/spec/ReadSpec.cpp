@@ -88,7 +88,7 @@ private:
     return {Dim::Kind::Fixed, integer(From, Tensor), {}};
   }
 
-  /// Whoever chooses looks a choice up in the mask.
+  /// A choice is looked up in the mask.
   void requireMask(const AgentSpec &Agent) {
     const auto IsMask = [](const TensorSpec &Tensor) { return Tensor.Role == TensorRole::Mask; };
     if (std::ranges::none_of(Agent.Inputs, IsMask))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a compiler and a policy say to each other: the tensors, metrics, agents and parameters of a task.
+// The contract of a compiler and a policy: the tensors, metrics, agents and parameters of a task.
 #pragma once
 
 #include "spec/DType.h"
@@ -83,7 +83,7 @@ struct TaskSpec {
   std::vector<AgentSpec> Agents;
   std::vector<TensorSpec> Metrics;
 
-  /// What the names above are part of, where they were read; they live as long as any copy of the task.
+  /// The text that the names above are views of, if they were read; it lives as long as any copy of the task.
   std::shared_ptr<const void> Text = nullptr;
 };
 

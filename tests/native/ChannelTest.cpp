@@ -20,7 +20,7 @@ struct Kind {
 
 void PrintTo(const Kind &Which, std::ostream *Out) { *Out << Which.Name; }
 
-/// What holds of every kind of channel.
+/// Properties of every kind of channel.
 class AnyChannel : public testing::TestWithParam<Kind> {
 protected:
   Link Pair = GetParam().connect();

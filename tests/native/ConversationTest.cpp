@@ -258,10 +258,10 @@ TEST_F(LearnerSide, MaskedAdviceIsRefusedByTheLearnersEndAndMayBeGivenAnew) {
 TEST_F(LearnerSide, EpisodeIsLeftToAModelForEachAgentWhereAdviceIsDue) {
   const std::string_view Models[] = {"one", "another"};
   begin();
-  EXPECT_TRUE(failsWith(Us->leaveTo(std::span(Models, 1), patience()), ErrorKind::InvalidArgument, "only where an observation waits"));
+  EXPECT_TRUE(failsWith(Us->delegate(std::span(Models, 1), patience()), ErrorKind::InvalidArgument, "only where an observation waits"));
   ASSERT_TRUE(succeeds(Us->receive(patience())));
-  EXPECT_TRUE(failsWith(Us->leaveTo(Models, patience()), ErrorKind::InvalidArgument, "2 models, expected one for each of 1 agents"));
-  EXPECT_TRUE(succeeds(Us->leaveTo(std::span(Models, 1), patience())));
+  EXPECT_TRUE(failsWith(Us->delegate(Models, patience()), ErrorKind::InvalidArgument, "2 models, expected one for each of 1 agents"));
+  EXPECT_TRUE(succeeds(Us->delegate(std::span(Models, 1), patience())));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(2), patience()), ErrorKind::InvalidArgument, "no observation asks"));
 }
 
@@ -274,7 +274,7 @@ TEST_F(LearnerSide, AdviceIsGivenOnceAndOfTheKindThatIsAsked) {
   EXPECT_TRUE(failsWith(Us->advise(int64_t(0), patience()), ErrorKind::InvalidArgument, "no observation asks for it"));
 }
 
-/// What a compiler must not send is refused, and it hears why.
+/// A message that a compiler must not send is refused with an Error frame.
 class FakeCompiler : public testing::Test {
 protected:
   Ends Pair;

@@ -55,6 +55,13 @@ TEST(OwnTask, HasItsOwnDigest) {
   EXPECT_TRUE(failsWith(readSpec(unrollWith("/digest", "00")), ErrorKind::SpecMismatch, "its digest is \"00\""));
 }
 
+TEST(OwnTask, MayDeclareTheAnswerOfItsHeuristic) {
+  const BoundSpec Spec = readSpec(unrollWith("/agents/0/inputs/0/role", "heuristic")).value();
+  EXPECT_EQ(Spec.Task.Agents.at(0).Inputs.at(0).Role, TensorRole::Heuristic);
+  EXPECT_EQ(readSpec(Spec.toJson()).value().toJson(), Spec.toJson());
+  EXPECT_EQ(Spec.Digest, readSpec(Unroll).value().Digest);
+}
+
 TEST(OwnTask, OfThisBuildIsWhatThisBuildDeclares) {
   EXPECT_EQ(readSpec(smallSpec().toJson()).value().Digest, smallSpec().Digest);
   EXPECT_TRUE(failsWith(readSpec(unrollWith("/task", "posetrl")), ErrorKind::SpecMismatch, "posetrl"));

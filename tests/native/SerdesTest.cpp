@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What every serializer keeps: any type, rank and size, exactly.
+// Every serializer keeps any type, rank and size, exactly.
 #include "Tensors.h"
 
 #include <cmath>

@@ -161,7 +161,7 @@ protected:
     return std::async(std::launch::async, [this, Until] { return connectShm(Path, Until); });
   }
 
-  /// What a compiler makes of a learner that offers that memory, or -1 for none.
+  /// The compiler's reaction to a learner that offers that memory, or -1 for none.
   Expected<std::unique_ptr<Channel>> offered(int Memory) {
     const FileDescriptor Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un Address{.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests of the wire share: both ends in one process, a small bound task, and what an error has to say.
+// The common part of the tests of the wire: both ends in one process, a small bound task, and matchers of errors.
 #pragma once
 
 #include "channel/FdChannel.h"

@@ -14,7 +14,7 @@ inline TensorSpec tensor(std::string_view Name, DType Type, std::vector<Dim> Sha
   return {Name, Type, std::move(Shape), 0, 0, "", TensorRole::Input};
 }
 
-/// What docs/protocol.md shows, in bytes and as JSON.
+/// The example of docs/protocol.md, in bytes and as JSON.
 inline const std::vector<TensorSpec> ProtocolExample{
     tensor("scalar", DType::Float32, {}),
     tensor("mask", DType::Int8, {fixed(3)}),
@@ -34,7 +34,7 @@ inline std::vector<std::byte> payload(std::string_view Text) {
   return {Bytes.begin(), Bytes.end()};
 }
 
-/// What came was not as declared, and the error says so.
+/// Expects an error that names the difference from the declaration.
 template <class T> testing::AssertionResult isRefused(const Expected<T> &Result, std::string_view Part) {
   return failsWith(Result, ErrorKind::ProtocolError, Part);
 }

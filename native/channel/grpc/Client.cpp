@@ -35,24 +35,24 @@ public:
   }
 
 private:
-  void onSaid(bool) {}
-  void onStarted(bool) { Line->ReadInitialMetadata(Heard.begin()); } // which fails where this did
-  void onHeard(bool Ok) { onAnswered(Ok && Context.GetServerInitialMetadata().contains(AnswerHeader)); }
+  void onWritesDone(bool) {}
+  void onStarted(bool) { Line->ReadInitialMetadata(Metadata.begin()); } // which fails where this did
+  void onMetadata(bool Ok) { onAnswered(Ok && Context.GetServerInitialMetadata().contains(AnswerHeader)); }
   void startRead(grpc::ByteBuffer *Into) override { Line->Read(Into, Read.begin()); }
   void startWrite(const grpc::ByteBuffer *From) override { Line->Write(*From, Written.begin()); }
   void cancel() override { Context.TryCancel(); }
   bool readsToTheEnd() const override { return true; } // its status comes after all messages
   void finish() override {
     if (!isOver())
-      Line->WritesDone(Said.begin());
+      Line->WritesDone(Ended.begin());
     Line->Finish(&How, Finish.begin());
   }
 
   grpc::ClientContext Context;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> Line;
   Doing Started{*this, static_cast<void (Stream::*)(bool)>(&ClientStream::onStarted)};
-  Doing Heard{*this, static_cast<void (Stream::*)(bool)>(&ClientStream::onHeard)};
-  Doing Said{*this, static_cast<void (Stream::*)(bool)>(&ClientStream::onSaid)};
+  Doing Metadata{*this, static_cast<void (Stream::*)(bool)>(&ClientStream::onMetadata)};
+  Doing Ended{*this, static_cast<void (Stream::*)(bool)>(&ClientStream::onWritesDone)};
 };
 
 /// Of 128 random bits: who knows it may have the stream.
@@ -117,7 +117,7 @@ grpc::ChannelArguments Client::arguments(const GrpcPlace &Place) {
   return Result;
 }
 
-/// What a call says that did not come about.
+/// The error of a call that was never established.
 Error Client::why(const grpc::Status &How) const {
   const std::string There = "grpc://" + Address + ": ";
   if (How.error_code() == grpc::StatusCode::UNAVAILABLE || How.error_code() == grpc::StatusCode::CANCELLED)

@@ -2,7 +2,7 @@
 #include "channel/grpc/Driver.h"
 
 #include "channel/Wait.h"
-#include "channel/grpc/HandOver.h"
+#include "channel/grpc/TsanHandOver.h"
 
 #include <algorithm>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who does gRPC's work for a connection: the thread that waits for it, so that no other need be woken.
+// gRPC's work for a connection, done by the thread that waits for it, so that no other need be woken.
 #pragma once
 
 #include "channel/Channel.h"
@@ -13,7 +13,7 @@
 
 namespace mlcb {
 
-/// What gRPC was asked to do, and who hears that it is done.
+/// An operation that gRPC was asked for, and the member function that is called when it is done.
 class Operation {
 public:
   virtual void done(bool Ok) = 0;

@@ -13,7 +13,7 @@ inline constexpr const char *TokenHeader = "authorization", *NameHeader = "mlcb-
 inline constexpr const char *AnswerHeader = "mlcb-answer"; // of a call that is taken: one that is refused looks alike otherwise
 inline constexpr int MaxGrpcMessage = (64 << 20) + 16; // a whole frame, for who does not cut them as we do
 
-/// What the streams between two processes have in common.
+/// The common part of all streams between two processes.
 class Connection {
 public:
   virtual ~Connection() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the core finds here.
+// The symbols that the core looks up here.
 #include "channel/grpc/Ends.h"
 #include "channel/grpc/GrpcChannel.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "channel/grpc/Driver.h"
-#include "channel/grpc/HandOver.h"
+#include "channel/grpc/TsanHandOver.h"
 
 #include <deque>
 #include <grpcpp/support/byte_buffer.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tasks as passes of opt and clang, asking the policy that -mlcb-runner names.
+// Tasks as passes of opt and clang, decided by the policy that -mlcb-runner names.
 #pragma once
 
 namespace llvm {

@@ -103,7 +103,7 @@ void GraphBuilder::forEachDependence(const Conflict &C, ArrayRef<Node> Of, Visit
     }
 }
 
-/// What must not be computed twice.
+/// The instructions that must not be computed twice.
 void GraphBuilder::keepTogether(ArrayRef<Node> Of, Relation &R) const {
   for (unsigned Index = 0; Index < G.Body->size(); ++Index)
     if (isNondeterministic((*G.Body)[Index]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a loop can be split into: statements that depend on each other in a cycle are one node, and edges say which
+// The units that a loop can be distributed into: statements that depend on each other in a cycle are one node, and edges say which
 // comes first.
 #pragma once
 
@@ -19,7 +19,7 @@ class ScalarEvolution;
 
 namespace mlcb::loops {
 
-/// What LLVM knows of a function.
+/// LLVM's analyses of a function.
 struct Analyses {
   llvm::Function &F;
   llvm::LoopInfo &LI;

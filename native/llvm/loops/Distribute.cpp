@@ -175,7 +175,7 @@ void Distributor::removeUnreachable(Loop &Of) {
   DeleteDeadBlocks(Dead);
 }
 
-/// What LLVM expects of loops and knows of functions.
+/// Restores what LLVM expects of loops and knows of functions.
 void Distributor::restoreForms() {
   A.DT.recalculate(A.F);
   SmallVector<Loop *, 4> Loops;

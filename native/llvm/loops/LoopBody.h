@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What each instruction of a loop needs: its operands, and the branches that decide whether it runs.
+// The needs of each instruction of a loop: its operands, and the branches that decide whether it runs.
 #pragma once
 
 #include "llvm/loops/Refusal.h"
@@ -40,7 +40,7 @@ public:
   /// All that must run for the instruction to run as it does, with what decides how often the loop runs.
   Slice sliceOf(unsigned Index) const;
 
-  /// What decides how often the loop runs: part of every slice.
+  /// The control of the number of iterations: part of every slice.
   const Slice &control() const { return Control; }
 
   bool runsInEveryIteration(unsigned Index) const;

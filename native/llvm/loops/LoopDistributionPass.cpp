@@ -23,7 +23,7 @@ namespace {
 
 constexpr char Name[] = "mlcb-loop-distribute";
 
-/// What a pass keeps that changes loops.
+/// The analyses that a pass preserves that changes loops.
 PreservedAnalyses changedLoops() {
   PreservedAnalyses Kept;
   Kept.preserve<LoopAnalysis>();
@@ -32,7 +32,7 @@ PreservedAnalyses changedLoops() {
   return Kept;
 }
 
-/// How the loops of a compiler's own pipelines are split.
+/// The option for the loops of a compiler's own pipelines.
 struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   using parser::parser;
 
@@ -68,14 +68,14 @@ SmallVector<Loop *> innermost(LoopInfo &LI) {
   return Loops;
 }
 
-void tell(OptimizationRemarkEmitter &Remarks, const Loop &L, loops::Refusal Why) {
+void remark(OptimizationRemarkEmitter &Remarks, const Loop &L, loops::Refusal Why) {
   Remarks.emit([&] {
     return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader())
            << "loop not distributed: " << loops::describe(Why);
   });
 }
 
-void tell(OptimizationRemarkEmitter &Remarks, const loops::DependenceGraph &G, const loops::Partition &PartOf) {
+void remark(OptimizationRemarkEmitter &Remarks, const loops::DependenceGraph &G, const loops::Partition &PartOf) {
   const Loop &L = G.body().loop();
   Remarks.emit([&] {
     return OptimizationRemark(Name, "distributed", L.getStartLoc(), L.getHeader())
@@ -103,11 +103,11 @@ PreservedAnalyses LoopDistributionPass::run(Function &F, FunctionAnalysisManager
   for (auto [Nth, L] : enumerate(innermost(LI))) {
     auto Graph = loops::DependenceGraph::build(*L, A);
     if (!Graph) {
-      tell(Remarks, *L, Graph.error());
+      remark(Remarks, *L, Graph.error());
       continue;
     }
     loops::Partition PartOf = Decide(*Graph, Nth);
-    tell(Remarks, *Graph, PartOf);
+    remark(Remarks, *Graph, PartOf);
     Changed |= distribute(*Graph, PartOf, A);
   }
   return Changed ? changedLoops() : PreservedAnalyses::all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops are split as somebody says, in opt and clang.
+// The pass that distributes loops, in opt and clang.
 #pragma once
 
 #include "llvm/loops/DependenceGraph.h"
@@ -14,14 +14,14 @@ class PassBuilder;
 
 namespace mlcb {
 
-/// Splits the innermost loops of a function. What it leaves, and why, are missed optimization remarks of
+/// Distributes the innermost loops of a function. The loops that it leaves, and why, are missed optimization remarks of
 /// "mlcb-loop-distribute".
 class LoopDistributionPass : public llvm::PassInfoMixin<LoopDistributionPass> {
 public:
-  /// How to split the Nth innermost loop of a function.
+  /// The partition of the Nth innermost loop of a function.
   using Answer = std::function<loops::Partition(const loops::DependenceGraph &G, unsigned Nth)>;
 
-  /// Who answers about a function; null where nothing in it is split.
+  /// Opens the answer about a function; null where none of its loops is distributed.
   using Open = std::function<Answer(llvm::Function &F)>;
 
   explicit LoopDistributionPass(Open OpenIt) : OpenIt(std::move(OpenIt)) {}

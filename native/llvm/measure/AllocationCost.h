@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a register allocation costs at run time.
+// The cost of a register allocation at run time.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockF
 
 using AllocationListener = std::function<void(const llvm::MachineFunction &, double Cost)>;
 
-/// What the taps of a pipeline tell what each function costs.
+/// Receives the cost of each function from the taps of a pipeline.
 std::unique_ptr<llvm::Pass> createAllocationListener(AllocationListener OnFunction);
 
 /// A pass for right after virtual registers were rewritten; a target that allocates in several rounds has one after each.

@@ -48,7 +48,7 @@ static std::unique_ptr<MCInstrAnalysis> createAnalysis(const Target &T, const MC
   return Made ? std::move(Made) : std::make_unique<MCInstrAnalysis>(&Instructions);
 }
 
-/// What the target has of its own, or else llvm-mca's.
+/// The target's own object, or else llvm-mca's.
 template <class Default, class... Args> static std::unique_ptr<Default> orDefault(Default *OfTarget, Args &...Arguments) {
   return OfTarget ? std::unique_ptr<Default>(OfTarget) : std::make_unique<Default>(Arguments...);
 }
@@ -94,8 +94,8 @@ private:
     mca::CircularSourceMgr Source(Code, Runs);
     auto Behaviour = orDefault(T.createCustomBehaviour(Subtarget, Source, Instructions), Subtarget, Source, Instructions);
     mca::Context Hardware(Registers, Subtarget);
-    mca::PipelineOptions AsTheModelSays(0, 0, 0, 0, 0, 0, /*NoAlias=*/true);
-    auto Cycles = Hardware.createDefaultPipeline(AsTheModelSays, Source, *Behaviour)->run();
+    mca::PipelineOptions AsModelled(0, 0, 0, 0, 0, 0, /*NoAlias=*/true);
+    auto Cycles = Hardware.createDefaultPipeline(AsModelled, Source, *Behaviour)->run();
     if (Cycles)
       return *Cycles;
     consumeError(Cycles.takeError());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How often the functions of a module run, as their calls of each other tell.
+// Run counts of a module's functions, from their calls of each other.
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"

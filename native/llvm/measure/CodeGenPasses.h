@@ -25,7 +25,7 @@ namespace mlcb::measure {
 
 using MakeStreamer = llvm::function_ref<llvm::Expected<std::unique_ptr<llvm::MCStreamer>>(llvm::MCContext &)>;
 
-/// What TargetMachine::addPassesToEmitFile adds, with a pass right before the printer, and taps after register allocation where there is a
+/// The passes of TargetMachine::addPassesToEmitFile, with a pass right before the printer, and taps after register allocation where there is a
 /// listener to them. Both passes become the pipeline's.
 llvm::Expected<llvm::AsmPrinter *> addCodeGenPasses(llvm::legacy::PassManagerBase &Pipeline, llvm::TargetMachine &TM,
                                                     std::unique_ptr<llvm::Pass> BeforePrinter, MakeStreamer Streamer,

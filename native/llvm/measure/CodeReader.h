@@ -32,7 +32,7 @@ public:
     uint64_t Start = 0; // in its section
   };
 
-  /// What a jump's target is among the references of the function it stands in; none where the jump is always long.
+  /// The index of a jump's target among the references of its function; none where the jump is always long.
   using JumpResolver = llvm::function_ref<std::optional<uint16_t>(const llvm::Function &From, llvm::StringRef Target)>;
 
   /// For each function before it is printed.

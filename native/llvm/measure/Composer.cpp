@@ -183,7 +183,7 @@ Composer::Stretch Composer::generateStretch(const Module &M, Parts Run) {
   return Result;
 }
 
-/// What the object of a module holds that has no function and no global of its own, as its flags tell.
+/// The parts of a module's object that belong to no function and no global, by its flags.
 uint64_t Composer::frameworkBytes(const Module &M, Key Context) {
   Key K = relabel(Context, "framework");
   if (auto Known = Cache.find<uint64_t>(K))

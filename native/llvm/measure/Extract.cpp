@@ -18,7 +18,7 @@ bool assemblerSeesThrough(const Function &F) {
          (F.isDSOLocal() && F.canBenefitFromLocalAlias() && F.getParent()->getPIELevel() == PIELevel::Default);
 }
 
-/// What was local is now global, yet as close as before: called directly, and never mistaken for a library function of its name.
+/// Makes local names global, yet as close as before: called directly, and never mistaken for a library function of its name.
 static void exposeLocal(const GlobalValue &Original, GlobalValue &Copy) {
   if (Original.hasLocalLinkage()) {
     Copy.setLinkage(GlobalValue::ExternalLinkage);

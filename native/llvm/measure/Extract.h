@@ -17,7 +17,7 @@ class Module;
 
 namespace mlcb::measure {
 
-/// What jumps to a function of the same object can be settled by the assembler: of those, and only of those, the distance matters.
+/// Jumps to a function of the same object that the assembler can settle: of those, and only of those, the distance matters.
 bool assemblerSeesThrough(const llvm::Function &F);
 
 struct Extract {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What functions share: types, attributes, constants and globals, each serialised once.
+// The contents that functions share: types, attributes, constants and globals, each serialised once.
 #include "llvm/measure/Fingerprint.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What one function adds to an object file.
+// The bytes that one function adds to an object file.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the loops of a module cost by LLVM's own cost model, without generating code.
+// The cost of a module's loops by LLVM's own cost model, without generating code.
 #pragma once
 
 namespace llvm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a module costs: bytes of its object file, and cycles of its code.
+// The cost of a module: bytes of its object file, and cycles of its code.
 #pragma once
 
 #include "llvm/Support/Error.h"

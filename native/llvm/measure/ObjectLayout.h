@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the assembler's final layout says about sizes.
+// Sizes of sections, from the assembler's final layout.
 #pragma once
 
 #include "llvm/measure/Measure.h"

@@ -91,7 +91,7 @@ private:
     return Text.consume_front(StringRef(&Wanted, 1));
   }
 
-  /// What stands between two brackets, separated by commas.
+  /// The items between two brackets, separated by commas.
   bool list(char Begin, char End, function_ref<bool()> Item) {
     if (!take(Begin))
       return false;

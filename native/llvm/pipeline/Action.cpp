@@ -19,7 +19,7 @@ bool isNameChar(char C) { return isAlnum(C) || C == '-' || C == '_' || C == '.';
 
 Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
 
-/// Splits at ';' outside of angle brackets, which hold the parameters of a pass.
+/// Separates at ';' outside of angle brackets, which hold the parameters of a pass.
 SmallVector<StringRef> splitStages(StringRef Text) {
   SmallVector<StringRef> Stages;
   size_t Begin = 0;

@@ -18,7 +18,7 @@ static bool set(cl::Option &Option, const OptionSetting &Setting) {
   return Option.addOccurrence(/*pos=*/0, Setting.Name, Setting.Value);
 }
 
-/// What can be said of a setting without trying it.
+/// Checks a setting without trying it.
 static Expected<void> checkDeclared(const OptionSetting &Setting) {
   cl::Option *Option = find(Setting);
   if (!Option)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a dying child still tells the learner.
+// The last frame of a dying process: why it ends.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

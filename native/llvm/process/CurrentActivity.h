@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What this process is doing, in words: for the report of a crash, so readable from a signal handler.
+// The current activity of this process, in words: for the report of a crash, so readable from a signal handler.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
 
 namespace mlcb {
 
-/// Names what is being done until its end ("action 'sroa,early-cse'"). The innermost one counts.
+/// Names an activity for its lifetime ("action 'sroa,early-cse'"). The innermost one counts.
 class CurrentActivity {
 public:
   explicit CurrentActivity(llvm::StringRef What);

@@ -20,7 +20,7 @@ static bool Probing = false;
 
 bool isProbe() { return Probing; }
 
-[[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
+[[noreturn]] static void runAndReport(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
   for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
     std::signal(Signal, SIG_DFL);
   alarm(MaxSeconds);
@@ -53,16 +53,16 @@ std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigne
   pid_t Child = fork();
   if (Child == 0) {
     endWithParent(Parent);
-    runAndTell(Task, Out.get(), MaxSeconds);
+    runAndReport(Task, Out.get(), MaxSeconds);
   }
   Out.reset();
-  std::string Said = Child > 0 ? readAll(In.get()) : "";
+  std::string Report = Child > 0 ? readAll(In.get()) : "";
   while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
     ;
-  if (!Said.ends_with(Finished))
+  if (!Report.ends_with(Finished))
     return std::nullopt;
-  Said.pop_back();
-  return Said;
+  Report.pop_back();
+  return Report;
 }
 
 } // namespace mlcb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Trying something dangerous in another process.
+// Dangerous work in a process of its own.
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// No fork is left behind.
+// The end of a process with its parent, so that no fork is left behind.
 #pragma once
 
 namespace mlcb {

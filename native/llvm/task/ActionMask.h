@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which actions may be taken now.
+// The mask of actions that may be taken now.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -11,16 +11,16 @@
 
 namespace mlcb {
 
-/// All but the barred ones and those that did nothing to the module as it is now.
+/// All but the forbidden ones and those that did nothing to the module as it is now.
 class ActionMask {
 public:
-  ActionMask(size_t Actions, llvm::ArrayRef<int64_t> Barred) : Legal(Actions, true), Idle(Actions, false) {
-    for (int64_t Index : Barred)
+  ActionMask(size_t Actions, llvm::ArrayRef<int64_t> Forbidden) : Legal(Actions, true), Idle(Actions, false) {
+    for (int64_t Index : Forbidden)
       if (Index >= 0 && static_cast<size_t>(Index) < Actions)
-        bar(Index);
+        forbid(Index);
   }
 
-  void bar(size_t Index) { Legal[Index] = false; }
+  void forbid(size_t Index) { Legal[Index] = false; }
   void didNothing(size_t Index) { Idle[Index] = true; }
   void moduleChanged() { Idle.assign(Idle.size(), false); }
 

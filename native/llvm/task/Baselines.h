@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a program measures after a pipeline without a policy.
+// The metrics of a program after a pipeline without a policy.
 #pragma once
 
 #include "llvm/measure/Measure.h"
@@ -18,10 +18,10 @@ struct Baseline {
   uint64_t Size, Text, Instructions;
 };
 
-/// Works out the baselines of a module as it was loaded, on a clone, or takes them from the cache where the program is known there.
+/// Measures the baselines of a module as it was loaded, on a clone, or takes them from the cache where the program is known.
 class BaselineMeter {
 public:
-  /// Program names the module's contents; empty where nobody knows. Cache may be null.
+  /// Program identifies the module's contents; empty where unknown. Cache may be null.
   BaselineMeter(PassRunner &Runner, measure::Measurer &Target, measure::SharedCache *Cache, llvm::StringRef Program)
       : Runner(Runner), Target(Target), Cache(Program.empty() ? nullptr : Cache), Program(Program) {}
 
@@ -30,7 +30,7 @@ public:
   double loopCostAfter(llvm::StringRef Pipeline, const llvm::Module &M);
 
 private:
-  /// What is known of a module after a pipeline, or else is made of it now.
+  /// The known value of a module after a pipeline, or else the value that Make finds now.
   template <class T>
   Expected<T> cached(llvm::StringRef What, llvm::StringRef Pipeline, const llvm::Module &M,
                      llvm::function_ref<Expected<T>(llvm::Module &)> Make);
@@ -45,7 +45,7 @@ private:
 
 /// Writes what the learner wants of a module after a pipeline. Metric is the enum of a task that has these four.
 template <class Metric>
-Expected<void> tellBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
+Expected<void> writeBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
   if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) || Policy.wants(Metric::ir_instructions_default)) {
     const Baseline Own = Meter.after(Pipeline, Loaded);
     Policy.metric<int64_t>(Metric::size_default) = Own.Size;

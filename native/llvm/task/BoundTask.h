@@ -24,13 +24,13 @@ class SharedCache;
 
 class InterleavedTiming;
 
-/// What an episode is asked beside its task.
+/// The options of an episode beside its task.
 struct EpisodeRequest {
-  std::vector<int64_t> Barred;           // actions that may not be taken
+  std::vector<int64_t> Forbidden;           // actions that may not be taken
   bool Verify = false;                   // run LLVM's verifier after every action
-  std::string Program;                   // names the module's contents; empty: nobody knows
-  measure::SharedCache *Cache = nullptr; // remembers what is known of programs, where there is one
-  InterleavedTiming *Timing = nullptr;                // tells how long programs run, where that can be told
+  std::string Program;                   // identifies the module's contents; empty where unknown
+  measure::SharedCache *Cache = nullptr; // of metrics of known programs, where there is one
+  InterleavedTiming *Timing = nullptr;                // measures run times, where that is possible
 };
 
 /// A task bound to its parameters and a target; what does not depend on the program is prepared once.
@@ -38,7 +38,7 @@ class BoundTask {
 public:
   virtual ~BoundTask();
 
-  /// Does now what run() would do when it first needs it: what is wrong with the parameters is said at once, and forks share the work.
+  /// Does now what run() would do at its first use: errors of the parameters come at once, and forks share the work.
   virtual Expected<void> prepareAll() { return {}; }
 
   /// Runs an episode on a module. The runner is bound to the same spec.

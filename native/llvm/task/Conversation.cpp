@@ -20,7 +20,7 @@ Conversation::Conversation(Module &M, ModelRunner &Policy, const EpisodeRequest 
 
 Conversation::~Conversation() = default;
 
-/// What follows until beginTurn() is the policy's time.
+/// From here to beginTurn() it is the policy's time.
 Expected<void> Conversation::endTurn() {
   ++Asked;
   Work.pause();

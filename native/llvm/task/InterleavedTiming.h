@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How long programs take, each beside the others.
+// Run times of programs, each measured beside the others.
 #pragma once
 
 #include "spec/Error.h"
@@ -13,7 +13,7 @@ class Module;
 
 namespace mlcb {
 
-/// Programs that are run in turns, so that whatever else the machine does meets all of them.
+/// Programs that are run in turns, so that the machine's other work meets all of them.
 class InterleavedTiming {
 public:
   virtual ~InterleavedTiming();

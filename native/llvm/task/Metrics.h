@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What every task measures alike.
+// The metrics that several tasks have in common.
 #pragma once
 
 #include "llvm/measure/Measure.h"

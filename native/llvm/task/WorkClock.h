@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How long the compiler works on what it was told, whoever else uses the machine.
+// The CPU time of the compiler's own work, however busy the machine is.
 #pragma once
 
 #include <ctime>

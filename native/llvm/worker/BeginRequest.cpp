@@ -23,7 +23,7 @@ static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) 
   json::ObjectMapper Map(Value, P);
   return Map && Map.map("digest", Out.Digest) && Map.map("program", Out.Program) &&
          Map.mapOptional("metrics", Out.Metrics) && Map.mapOptional("limits", Out.Bounds) &&
-         Map.mapOptional("barred", Out.Barred) && Map.mapOptional("target", Out.Target) &&
+         Map.mapOptional("forbidden", Out.Forbidden) && Map.mapOptional("target", Out.Target) &&
          Map.mapOptional("verify", Out.Verify) && Map.mapOptional("models", Out.Models);
 }
 

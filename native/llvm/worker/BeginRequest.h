@@ -12,7 +12,7 @@
 
 namespace mlcb {
 
-/// What code is compiled for; an empty triple stands for the program's own.
+/// The target of compilation; an empty triple stands for the program's own.
 struct TargetName {
   std::string Triple, Cpu;
 };
@@ -24,12 +24,12 @@ struct BeginRequest {
   std::vector<std::string> Metrics;
   Measure When = Measure::Always; // metrics are wanted
   Limits Bounds;
-  std::vector<int64_t> Barred;
+  std::vector<int64_t> Forbidden;
   TargetName Target;
   bool Verify = false;
   bool Models = false; // may be expected
 
-  /// What is no such object is a ProtocolError that names the member.
+  /// Any other text is a ProtocolError that names the member.
   static Expected<BeginRequest> fromJson(std::string_view Text);
 };
 

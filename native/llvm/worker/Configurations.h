@@ -32,7 +32,7 @@ public:
   /// The compiler's side of it for a target; prepared at the first call. Lives as long as this.
   Expected<BoundTask *> prepare(const Configuration &C, llvm::StringRef Triple, llvm::StringRef Cpu);
 
-  /// What measures for a target; made at the first call. Lives as long as this.
+  /// The measurer of a target; made at the first call. Lives as long as this.
   Expected<measure::Measurer *> measurer(llvm::StringRef Triple, llvm::StringRef Cpu);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How much of the machine an episode may use.
+// The limits of an episode: CPU time, time of a turn, memory.
 #pragma once
 
 #include <cstdint>

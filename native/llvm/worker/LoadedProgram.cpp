@@ -144,15 +144,15 @@ Expected<double> LoadedProgram::run(double LimitSeconds) const {
   void *Page = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (Page == MAP_FAILED)
     return failErrno("mmap");
-  auto *Told = new (Page) Report;
+  auto *Shared = new (Page) Report;
   const pid_t Self = getpid(), Child = fork();
   if (Child == 0) {
     endWithParent(Self);
     isolate(LimitSeconds);
-    runHere(*Told);
+    runHere(*Shared);
   }
   const Expected<int> Status = wait(Child);
-  const Report Final = *Told;
+  const Report Final = *Shared;
   munmap(Page, sizeof(Report));
   if (!Status)
     return Unexpected(Status.error());
@@ -164,22 +164,22 @@ Expected<double> LoadedProgram::run(double LimitSeconds) const {
 }
 
 /// exit() is as good as a return, and what this process would do then is not the program's.
-void LoadedProgram::runHere(Report &Told) const {
+void LoadedProgram::runHere(Report &Shared) const {
   if (Timed) {
-    Told.Seconds = Timed();
-    Told.Done = true;
+    Shared.Seconds = Timed();
+    Shared.Done = true;
     _exit(0);
   }
   auto Finish = [](int, void *Where) {
-    auto &Told = *static_cast<Report *>(Where);
-    Told.Seconds = cpuSeconds() - Told.Started;
-    Told.Done = true;
+    auto &Shared = *static_cast<Report *>(Where);
+    Shared.Seconds = cpuSeconds() - Shared.Started;
+    Shared.Done = true;
     _exit(0);
   };
-  on_exit(Finish, &Told);
+  on_exit(Finish, &Shared);
   char Name[] = "program";
   char *Arguments[] = {Name, nullptr};
-  Told.Started = cpuSeconds();
+  Shared.Started = cpuSeconds();
   std::exit(Whole(1, Arguments, environ));
 }
 

@@ -28,7 +28,7 @@ private:
   using Stopwatch = double();
   struct Report;
 
-  [[noreturn]] void runHere(Report &Told) const;
+  [[noreturn]] void runHere(Report &Shared) const;
 
   std::unique_ptr<llvm::orc::LLJIT> Linked;
   Main *Whole = nullptr;

@@ -45,7 +45,7 @@ Expected<Program> parse(StringRef Path, MemoryBufferRef Bytes) {
   return Result;
 }
 
-/// What is wrong with a file; empty if nothing. LLVM's readers crash on some broken files, so a file is read elsewhere first.
+/// The error of a file; empty if there is none. LLVM's readers crash on some broken files, so a file is read elsewhere first.
 std::string examine(StringRef Path, MemoryBufferRef Bytes) {
   return probe([&]() -> std::string {
     Expected<Program> Parsed = parse(Path, Bytes);

@@ -24,7 +24,7 @@ bool Snapshots::begin(measure::Key Request, FileDescriptor &Channel) {
 
 /// It says one thing: that it is there. Whatever comes after that is its end.
 bool Snapshots::isThere(Snapshot &S) {
-  for (Expected<bool> Says = S.Link.readable(Clock::now()); Says && *Says; Says = S.Link.readable(Clock::now()))
+  for (Expected<bool> Readable = S.Link.readable(Clock::now()); Readable && *Readable; Readable = S.Link.readable(Clock::now()))
     S.IsThere = S.Link.receive(Clock::now()).has_value();
   return S.IsThere && S.Link.isOpen();
 }

@@ -37,7 +37,7 @@ Expected<std::string> chooseTriple(const Module &Program, const std::string &Wan
   return Own.str();
 }
 
-/// What its first question depends on.
+/// Everything that the first question depends on.
 measure::Key keyOf(std::string_view Request, const Program &P) {
   return measure::hashBytes(arrayRefFromStringRef((Twine(Request) + P.Identity).str()));
 }
@@ -58,14 +58,14 @@ void Worker::serve() {
         (void)Framed(socketChannel(std::move(Asked->Attached))).refuse(Begun.error());
     } else if (Asked->Kind == FrameKind::Hello) {
       if (auto Answered = answerHello(*Asked); !Answered)
-        sayNo(Answered.error());
+        rejectRequest(Answered.error());
     } else {
-      sayNo({ErrorKind::ProtocolError, "a worker takes Hello, and Begin with the episode's channel attached"});
+      rejectRequest({ErrorKind::ProtocolError, "a worker takes Hello, and Begin with the episode's channel attached"});
     }
   }
 }
 
-void Worker::sayNo(Error Why) {
+void Worker::rejectRequest(Error Why) {
   if (Why.Kind == ErrorKind::ProtocolError)
     (void)Control.refuse(std::move(Why));
   else
@@ -116,7 +116,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
     Recurring.close();
     measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
     ProcessTiming Timing(Target);
-    EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
+    EpisodeRequest Episode{Request->Forbidden, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
     runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
   }
   return {};

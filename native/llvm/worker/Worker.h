@@ -22,7 +22,7 @@ private:
   Expected<void> answerHello(const Frame &Asked);
 
   /// A learner that breaks the protocol is left; one that asks for something impossible may ask again.
-  void sayNo(Error Why);
+  void rejectRequest(Error Why);
   Expected<void> begin(std::string_view Payload, FileDescriptor &Channel);
 
   Framed Control;

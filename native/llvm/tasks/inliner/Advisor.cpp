@@ -92,7 +92,7 @@ private:
   std::shared_ptr<InlineConversation> Talk;
 };
 
-/// What the factory, a plain function, cannot be told otherwise.
+/// The host of this thread, for the factory, which is a plain function.
 struct Host {
   ModuleAnalysisManager *Modules;
   OpenInlineConversation Open;

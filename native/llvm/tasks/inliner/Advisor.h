@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM's inliner asks a policy: its own MLInlineAdvisor with our runner behind it.
+// LLVM's MLInlineAdvisor, with our runner as the model.
 #pragma once
 
 #include "llvm/tasks/inliner/Conversation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What LLVM's features leave out of a call: whether its callee can go, and what was answered about others of it.
+// Features of a call that LLVM's own leave out: whether its callee can go, and the decisions about other calls of it.
 #pragma once
 
 #include "runner/ModelRunner.h"
@@ -18,7 +18,7 @@ public:
   /// Fills the tensors in for a call.
   void write(const llvm::CallBase &Call, ModelRunner &Policy) const;
 
-  /// Hears what was decided about a call.
+  /// Records the decision about a call.
   void answered(const llvm::CallBase &Call, bool Inline);
 
 private:

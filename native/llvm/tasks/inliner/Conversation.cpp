@@ -24,7 +24,7 @@ static void embed(const Function &F, const EmbeddingChoice &How, std::span<float
 InlineConversation::InlineConversation(Module &M, InlinerParameters Given, ModelRunner &Policy, const EpisodeRequest &Request,
                                        Measurement Measure)
     : Conversation(M, Policy, Request, std::move(Measure)), Parameters(std::move(Given)),
-      Mask(Policy.tensor<int8_t>(Feature::action_mask).size(), Request.Barred) {
+      Mask(Policy.tensor<int8_t>(Feature::action_mask).size(), Request.Forbidden) {
   Mask.write(Policy.tensor<int8_t>(Feature::action_mask));
 }
 

@@ -49,7 +49,7 @@ Expected<EndReason> Inliner::run(Module &M, ModelRunner &Policy, const EpisodeRe
 
 Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Request.Program);
-  return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
+  return writeBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
 static const TaskRegistration Registration("inliner", Level::Oz.Pipeline, &Inliner::prepare, &adviseHostInliner);

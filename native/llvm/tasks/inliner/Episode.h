@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inliner: a policy decides what LLVM's inliner inlines, in a pipeline of its own.
+// The task inliner: a policy advises LLVM's inliner, in a pipeline of its own.
 #pragma once
 
 #include "llvm/pipeline/PassRunner.h"

@@ -11,9 +11,9 @@ namespace mlcb {
 /// Asks about each loop the selector and the distributor in turns, each where it has a choice. After a failure no loop is distributed.
 class LoopConversation final : public Conversation {
 public:
-  /// Request bars answers of the distributor.
+  /// Request forbids answers of the distributor.
   LoopConversation(llvm::Module &M, const Vocabulary *Seeds, ModelRunner &Policy, const EpisodeRequest &Request)
-      : Conversation(M, Policy, Request), Observation(Policy, Seeds), Distributing(2, Request.Barred) {}
+      : Conversation(M, Policy, Request), Observation(Policy, Seeds), Distributing(2, Request.Forbidden) {}
 
   loops::Partition answer(const loops::DependenceGraph &G);
 

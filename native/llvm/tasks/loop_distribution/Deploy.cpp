@@ -77,7 +77,7 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(
   });
 }
 
-void splitHost(const TaskRegistration &Task, PassBuilder &Builder) {
+void distributeHostLoops(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Talk = std::make_shared<HostConversation>(Task);
   askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->about(*F.getParent()); });
   Builder.registerOptimizerLastEPCallback(

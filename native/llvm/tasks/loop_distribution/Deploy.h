@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The loops of a compiler's own pipelines are split as a policy says.
+// A policy for the loops of a compiler's own pipelines.
 #pragma once
 
 #include "llvm/task/BoundTask.h"
@@ -13,11 +13,10 @@ class Function;
 
 namespace mlcb {
 
-/// Has the pipelines of a builder ask before their vectorizer. Open gives whoever is asked about a function; null:
-/// nobody.
+/// Makes the pipelines of a builder ask before their vectorizer. Open gives the conversation about a function; null where there is none.
 void askBeforeVectorizer(llvm::PassBuilder &Builder, std::function<LoopConversation *(llvm::Function &F)> Open);
 
-/// Has the host's pipelines ask the policies of the command line.
-void splitHost(const TaskRegistration &Task, llvm::PassBuilder &Builder);
+/// Makes the host's pipelines ask the policies of the command line.
+void distributeHostLoops(const TaskRegistration &Task, llvm::PassBuilder &Builder);
 
 } // namespace mlcb

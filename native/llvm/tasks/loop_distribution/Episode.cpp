@@ -86,7 +86,7 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
   if (Policy.wants(Metric::cost_default))
     Policy.metric<double>(Metric::cost_default) = Meter.loopCostAfter(Parameters.Pipeline, Loaded);
-  return tellBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
+  return writeBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
 /// Runs first what no policy is to blame for.
@@ -103,11 +103,11 @@ Expected<void> LoopDistribution::measure(Module &M, LoopConversation &Asked, con
   if (Policy.wants(Metric::cost))
     Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
   if (wantsTime(Policy))
-    if (auto Told = measureTime(M, Policy, Request.Timing); !Told)
-      return Told;
+    if (auto Timed = measureTime(M, Policy, Request.Timing); !Timed)
+      return Timed;
   return fillMetrics<Metric>(Policy, M, Target);
 }
 
-static const TaskRegistration Registration("loop_distribution", Level::O3.Pipeline, &LoopDistribution::prepare, &splitHost);
+static const TaskRegistration Registration("loop_distribution", Level::O3.Pipeline, &LoopDistribution::prepare, &distributeHostLoops);
 
 } // namespace mlcb

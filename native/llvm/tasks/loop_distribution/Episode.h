@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LoopDistribution: a policy splits the loops of a module, in a pipeline of its own.
+// The task loop_distribution: a policy distributes the loops of a module, in a pipeline of its own.
 #pragma once
 
 #include "llvm/pipeline/PassRunner.h"

@@ -115,7 +115,7 @@ void LoopObservation::dependences(const loops::DependenceGraph &G) {
          All.subspan(SharedInstructions * Size * Size, Size * Size));
 }
 
-/// What two parts would both do, apart from counting iterations.
+/// The work that two partitions would both do, apart from counting iterations.
 void LoopObservation::shared(const loops::DependenceGraph &G, std::span<float> Loads, std::span<float> Instructions) {
   const size_t Size = G.nodes().size();
   for (size_t A = 0; A < Size; ++A)
@@ -133,9 +133,9 @@ void LoopObservation::shared(const loops::DependenceGraph &G, std::span<float> L
 
 void LoopObservation::loop(const loops::DependenceGraph &G) {
   const float Iterations = G.iterations() ? static_cast<float>(*G.iterations()) : -1;
-  const float Told[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()),
+  const float Facts[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()),
                         static_cast<float>(G.body().size()), static_cast<float>(G.nodes().size())};
-  std::ranges::copy(Told, Policy.tensor<float>(Feature::loop).begin());
+  std::ranges::copy(Facts, Policy.tensor<float>(Feature::loop).begin());
 }
 
 void LoopObservation::placement(const loops::Placement &P) {
@@ -145,7 +145,7 @@ void LoopObservation::placement(const loops::Placement &P) {
   copyToOthers();
 }
 
-/// What the first agent sees, all see.
+/// All agents observe what the first one does.
 void LoopObservation::copyToOthers() {
   for (size_t Agent = 1; Agent < Policy.spec().Task.Agents.size(); ++Agent)
     for (size_t Input = 0; Input < NumShared; ++Input)

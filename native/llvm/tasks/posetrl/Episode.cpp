@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PosetRL: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
+// The task posetrl: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/BoundTask.h"
@@ -49,7 +49,7 @@ class Episode final : public Conversation {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
       : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
-        Mask(Task.Actions->size(), Request.Barred) {}
+        Mask(Task.Actions->size(), Request.Forbidden) {}
 
   Expected<EndReason> run();
 
@@ -121,12 +121,12 @@ Expected<void> Episode::apply(size_t Index) {
   else
     Mask.didNothing(Index);
   if (Task.Parameters.Unique)
-    Mask.bar(Index);
+    Mask.forbid(Index);
   describe();
   return {};
 }
 
-/// All that is told beside the module itself and its metrics.
+/// Writes all features but those of the module itself.
 void Episode::describe() {
   Observation.history(Taken, Task.Parameters.MaxSteps);
   Observation.mask(Mask);

@@ -10,7 +10,7 @@
 
 namespace mlcb {
 
-/// What a policy is told of an episode of PosetRL.
+/// The observations and metrics of an episode of PosetRL.
 class PosetRLObservation {
 public:
   PosetRLObservation(ModelRunner &Policy, const ModuleObserver &Observer, measure::Measurer &Target, bool IsCompared)

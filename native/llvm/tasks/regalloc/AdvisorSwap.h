@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An advisor of ours where LLVM's allocator makes one of its own.
+// The replacement of an advisor analysis of LLVM's by ours.
 #pragma once
 
 #include "llvm/PassInfo.h"
@@ -8,8 +8,8 @@
 
 namespace mlcb {
 
-/// As long as the process runs, LLVM makes an Ours where it would make its default Analysis. Where the command line sets the option by
-/// which another one of LLVM's is chosen, it is made as before. One static object beside each Ours.
+/// Makes LLVM construct an Ours in place of its default Analysis, for the life of the process. If the command line sets the option that
+/// selects another of LLVM's analyses, that one is made as before. One static object beside each Ours.
 template <class Analysis, class Ours> class AdvisorSwap {
 public:
   AdvisorSwap(void (*Register)(llvm::PassRegistry &), llvm::StringRef Option) {

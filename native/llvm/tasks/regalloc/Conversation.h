@@ -16,14 +16,14 @@ namespace mlcb {
 class RegallocConversation final : public Conversation {
 public:
   RegallocConversation(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure = nullptr)
-      : Conversation(M, Policy, Request, std::move(Measure)), Barred(Request.Barred) {}
+      : Conversation(M, Policy, Request, std::move(Measure)), Forbidden(Request.Forbidden) {}
 
   /// From now on only these functions are asked about.
   void limitTo(llvm::StringSet<> Names) { Functions = std::move(Names); }
 
   bool isAbout(llvm::StringRef Function) const { return !Functions || Functions->contains(Function); }
 
-  bool isBarred(int64_t Index) const { return llvm::is_contained(Barred, Index); }
+  bool isForbidden(int64_t Index) const { return llvm::is_contained(Forbidden, Index); }
 
   /// The policy's answer to what its tensors hold, an index or a value; none where LLVM's own is to stand.
   std::optional<int64_t> askIndex() { return answer<int64_t>(); }
@@ -39,7 +39,7 @@ private:
   template <class T> std::optional<T> answer();
   std::optional<double> nextReplayed();
 
-  std::vector<int64_t> Barred;
+  std::vector<int64_t> Forbidden;
   std::optional<llvm::StringSet<>> Functions;
   std::vector<double> Answers; // indices are small
   std::optional<size_t> Replayed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eviction and priority: a policy decides within LLVM's register allocator, in code generation of a module's own.
+// The tasks eviction and priority: a policy advises LLVM's register allocator, in code generation of the module's own.
 #pragma once
 
 #include "llvm/measure/CodeGenerator.h"

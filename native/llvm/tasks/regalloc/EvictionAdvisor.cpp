@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
+// The eviction advisor of LLVM's greedy allocator for models, with our runner as the model.
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
 #include "spec/Tasks.h"
@@ -31,7 +31,7 @@ constexpr size_t Columns = 33, Candidate = Columns - 1;
 /// LLVM's features are a mask, and then ours up to the default.
 constexpr size_t NumModelFeatures = 1 + static_cast<size_t>(Feature::eviction_default);
 
-/// A range heavier than any is as heavy as the heaviest: infinity by infinity is no number.
+/// Infinity divided by infinity is no number: such a weight counts as the heaviest.
 void replaceNaNs(std::span<float> Values) {
   for (float &Value : Values)
     if (std::isnan(Value))
@@ -48,7 +48,7 @@ public:
       setUpBufferForTensor(1 + Index, Spec, Talk.policy().bytes(Index, 0).data());
   }
 
-  /// Says what the next question is about: the registers in the order of the columns, and LLVM's own answer.
+  /// Sets the next question: the registers in the order of the columns, and LLVM's own answer.
   void expect(Registers InOrder, MCRegister Default) {
     Order = std::move(InOrder);
     const auto At = find(Order, Default);
@@ -80,13 +80,13 @@ private:
     ModelRunner &Policy = Talk.policy();
     const std::span<int8_t> Allowed = Policy.tensor<int8_t>(Feature::action_mask);
     for (size_t I = 0; I < Columns; ++I)
-      Allowed[I] = Mask[I] && !Talk.isBarred(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
+      Allowed[I] = Mask[I] && !Talk.isForbidden(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
     if (DefaultColumn >= Columns || !Mask[DefaultColumn] || !is_contained(Allowed, 1))
       return false;
     for (Feature F : {Feature::use_def_density, Feature::progress})
       replaceNaNs(Policy.tensor<float>(F));
-    if (const std::span<int64_t> Told = Policy.tensor<int64_t>(Feature::eviction_default); !Told.empty())
-      Told[0] = static_cast<int64_t>(DefaultColumn);
+    if (const std::span<int64_t> Own = Policy.tensor<int64_t>(Feature::eviction_default); !Own.empty())
+      Own[0] = static_cast<int64_t>(DefaultColumn);
     return true;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// LLVM's greedy allocator asks a policy in which order it takes live ranges: its own advisor for models, with our runner as the model.
+// The priority advisor of LLVM's greedy allocator for models, with our runner as the model.
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
 #include "spec/Tasks.h"
@@ -61,7 +61,7 @@ public:
       setUpBufferForTensor(I, Spec, Talk.policy().bytes(I, 0).data());
   }
 
-  /// Says what LLVM's own answer to the next question is.
+  /// Sets LLVM's own answer to the next question.
   void expect(unsigned OwnAnswer) { Default = Answer = OwnAnswer; }
 
   /// The answer to it.
@@ -101,7 +101,7 @@ public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
                         RegallocConversation &Talk)
       : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Talk(Talk), Pressures(isTold() ? meanPressures() : SmallVector<float>()) {}
+        Talk(Talk), Pressures(hasContext() ? meanPressures() : SmallVector<float>()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
@@ -109,16 +109,16 @@ private:
     if (Talk.failure())
       return Default;
     Model.expect(Default);
-    if (isTold())
-      tell(Range, Default);
+    if (hasContext())
+      writeContext(Range, Default);
     (void)asAdvisor(Asking).getPriority(Range);
     return Model.answer();
   }
 
-  bool isTold() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
+  bool hasContext() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
 
-  /// What LLVM does not tell a model of a range, and its own answer.
-  void tell(const LiveInterval &Range, unsigned Default) const {
+  /// The features of a range that LLVM gives no model, and its own answer.
+  void writeContext(const LiveInterval &Range, unsigned Default) const {
     ModelRunner &Policy = Talk.policy();
     Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
     Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);

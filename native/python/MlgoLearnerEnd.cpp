@@ -14,17 +14,17 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
-class MlgoHost {
+class MlgoLearnerEnd {
 public:
-  MlgoHost(const std::string &Base, int Process, const std::string &SpecJson) : Spec(unwrap(readSpec(SpecJson))) {
+  MlgoLearnerEnd(const std::string &Base, int Process, const std::string &SpecJson) : Spec(unwrap(readSpec(SpecJson))) {
     begin(unwrap(processFifos(Base, Process)));
   }
 
-  MlgoHost(std::unique_ptr<Rendezvous> Pending, BoundSpec Spec) : Pending(std::move(Pending)), Spec(std::move(Spec)) {}
+  MlgoLearnerEnd(std::unique_ptr<Rendezvous> Pending, BoundSpec Spec) : Pending(std::move(Pending)), Spec(std::move(Spec)) {}
 
-  static MlgoHost *fifo(const std::string &Base, const std::string &SpecJson) {
+  static MlgoLearnerEnd *fifo(const std::string &Base, const std::string &SpecJson) {
     BoundSpec Spec = unwrap(readSpec(SpecJson));
-    return new MlgoHost(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))), std::move(Spec));
+    return new MlgoLearnerEnd(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))), std::move(Spec));
   }
 
   void connect(double Timeout) {
@@ -73,26 +73,26 @@ private:
 
 } // namespace
 
-void bindMlgoHost(nb::module_ &Module) {
-  nb::class_<MlgoHost>(Module, "MlgoHost",
-                       "The learner's end of a conversation with an untouched opt, clang or llc, in LLVM's own format: as a Host, but "
+void bindMlgoLearnerEnd(nb::module_ &Module) {
+  nb::class_<MlgoLearnerEnd>(Module, "MlgoLearnerEnd",
+                       "The learner's end of a conversation with an untouched opt, clang or llc, in LLVM's own format: as a LearnerEnd, but "
                        "for what that format lacks. Where the compiler has ended, receive() gives a bye.")
       .def(nb::init<const std::string &, int, const std::string &>(), "base"_a, "pid"_a, "spec"_a,
            "Over the FIFOs BASE.in and BASE.out, which must exist, with the process `pid`, a child of this one; `spec` is the bound "
            "spec (JSON) of what it will ask.")
-      .def_static("fifo", &MlgoHost::fifo, "base"_a, "spec"_a, nb::rv_policy::take_ownership,
+      .def_static("fifo", &MlgoLearnerEnd::fifo, "base"_a, "spec"_a, nb::rv_policy::take_ownership,
                   "The same for a compiler that somebody else starts: the end of the channel is that of the compiler.")
-      .def_prop_ro("spec", &MlgoHost::spec, "The bound spec as JSON.")
-      .def("connect", &MlgoHost::connect, "timeout"_a, "Waits until that compiler is there.")
-      .def("receive", &MlgoHost::receive, "timeout"_a, "The next message.")
-      .def("readable", &MlgoHost::readable, "timeout"_a = 0.0, "Whether receive() would not wait.")
-      .def("advise", &MlgoHost::advise, "advice"_a, "timeout"_a = 60.0,
+      .def_prop_ro("spec", &MlgoLearnerEnd::spec, "The bound spec as JSON.")
+      .def("connect", &MlgoLearnerEnd::connect, "timeout"_a, "Waits until that compiler is there.")
+      .def("receive", &MlgoLearnerEnd::receive, "timeout"_a, "The next message.")
+      .def("readable", &MlgoLearnerEnd::readable, "timeout"_a = 0.0, "Whether receive() would not wait.")
+      .def("advise", &MlgoLearnerEnd::advise, "advice"_a, "timeout"_a = 60.0,
            "Answers the last observation: an index, or a float where the agent asks for a value.",
            nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
-      .def("close", &MlgoHost::close, "Closes; harmless if closed already. The compiler must be ended then: it would wait, and spin.")
-      .def("fileno", &MlgoHost::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
-      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> MlgoHost"))
-      .def("__exit__", [](MlgoHost &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
+      .def("close", &MlgoLearnerEnd::close, "Closes; harmless if closed already. The compiler must be ended then: it would wait, and spin.")
+      .def("fileno", &MlgoLearnerEnd::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
+      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> MlgoLearnerEnd"))
+      .def("__exit__", [](MlgoLearnerEnd &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 
 } // namespace mlcb::python

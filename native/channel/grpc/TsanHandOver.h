@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What one thread begins and gRPC lets another one hear of. It does so under locks of its own, which ThreadSanitizer does not see where
+// An operation that one thread begins and gRPC completes on another. It does so under locks of its own, which ThreadSanitizer does not see where
 // gRPC itself was built without it.
 #pragma once
 

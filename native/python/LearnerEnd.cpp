@@ -31,20 +31,20 @@ BoundSpec readEpisodeSpec(const std::string &Json) {
   return Read;
 }
 
-class Host {
+class PyLearnerEnd {
 public:
-  Host(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
+  PyLearnerEnd(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
        const std::string &Serializer)
       : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
 
-  explicit Host(std::shared_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
+  explicit PyLearnerEnd(std::shared_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
 
-  static Host *fifo(const std::string &Base) {
-    return new Host(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))));
+  static PyLearnerEnd *fifo(const std::string &Base) {
+    return new PyLearnerEnd(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))));
   }
 
-  static Host *shm(const std::string &Path) {
-    return new Host(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path))));
+  static PyLearnerEnd *shm(const std::string &Path) {
+    return new PyLearnerEnd(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path))));
   }
 
   void connect(double Timeout) {
@@ -79,11 +79,11 @@ public:
 
   void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
 
-  void leaveTo(const std::vector<nb::bytes> &Models, double Timeout) {
+  void delegate(const std::vector<nb::bytes> &Models, double Timeout) {
     std::vector<std::string_view> Contents;
     for (const nb::bytes &Model : Models)
       Contents.emplace_back(Model.c_str(), Model.size());
-    waiting([&] { return end().leaveTo(Contents, after(Timeout)); });
+    waiting([&] { return end().delegate(Contents, after(Timeout)); });
   }
 
   int fork(double Timeout) {
@@ -132,7 +132,7 @@ public:
       : Place(waiting([&] { return openGrpc(mlcb::Uri::parse(Uri), Listens); })) {}
 
   std::string address() const { return open().address(); }
-  Host *host() const { return new Host((open(), Place)); }
+  PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
 
   void join(const nb::callable &Start, double Timeout) const {
     auto Caller = waiting([&] { return open().connect(after(Timeout), signalRaised); });
@@ -168,9 +168,9 @@ void bindGrpc(nb::module_ &Module) {
 
 } // namespace
 
-void bindHost(nb::module_ &Module) {
+void bindLearnerEnd(nb::module_ &Module) {
   bindGrpc(Module);
-  nb::class_<Host>(Module, "Host",
+  nb::class_<PyLearnerEnd>(Module, "LearnerEnd",
                    "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
                    "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
       .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &,
@@ -180,33 +180,33 @@ void bindHost(nb::module_ &Module) {
            "Takes over a connected Unix socket: an episode's, with its bound spec, the metrics wanted 'always' or at the "
            "'end', and the serializer; or a worker's control channel.")
       .def_static(
-          "fifo", &Host::fifo, "base"_a, nb::rv_policy::take_ownership,
+          "fifo", &PyLearnerEnd::fifo, "base"_a, nb::rv_policy::take_ownership,
           "The learner's end of the FIFOs BASE.in and BASE.out, which must exist: for a compiler with the runner pipe:BASE.")
-      .def_static("shm", &Host::shm, "path"_a, nb::rv_policy::take_ownership,
+      .def_static("shm", &PyLearnerEnd::shm, "path"_a, nb::rv_policy::take_ownership,
                   "Listens at a path, which must not exist, for a compiler with the runner shm:PATH; the path is removed once "
                   "it is there.")
-      .def("connect", &Host::connect, "timeout"_a, "Waits until the compiler is there; hello() does it too.")
-      .def("hello", &Host::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
+      .def("connect", &PyLearnerEnd::connect, "timeout"_a, "Waits until the compiler is there; hello() does it too.")
+      .def("hello", &PyLearnerEnd::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
            "measure"_a = "always",
            "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
            "SpecMismatch. The task \"\" is whichever the compiler has, declared by itself.")
-      .def("begin", &Host::begin, "payload"_a, "fd"_a, "timeout"_a,
+      .def("begin", &PyLearnerEnd::begin, "payload"_a, "fd"_a, "timeout"_a,
            "Asks a worker for an episode whose channel is the socket `fd`; closes our copy of it.")
-      .def("receive", &Host::receive, "timeout"_a, "The next message. An Error frame raises PeerError.")
-      .def("readable", &Host::readable, "timeout"_a = 0.0, "Whether receive() would find the beginning of a message.")
-      .def("advise", &Host::advise, "advice"_a, "timeout"_a = 60.0,
+      .def("receive", &PyLearnerEnd::receive, "timeout"_a, "The next message. An Error frame raises PeerError.")
+      .def("readable", &PyLearnerEnd::readable, "timeout"_a = 0.0, "Whether receive() would find the beginning of a message.")
+      .def("advise", &PyLearnerEnd::advise, "advice"_a, "timeout"_a = 60.0,
            "Answers the last observation: an index, or a float where the agent asks for a value.",
            nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
-      .def("leave_to", &Host::leaveTo, "models"_a, "timeout"_a = 60.0,
+      .def("delegate", &PyLearnerEnd::delegate, "models"_a, "timeout"_a = 60.0,
            "Leaves the last observation, and all that would follow it, to models in the compiler: the contents of an ONNX file "
            "for each agent.")
-      .def("fork", &Host::fork, "timeout"_a = 60.0,
-           "Clones the compiler where it waits for advice; returns the socket of a new Host, on which the clone says "
+      .def("fork", &PyLearnerEnd::fork, "timeout"_a = 60.0,
+           "Clones the compiler where it waits for advice; returns the socket of a new LearnerEnd, on which the clone says "
            "begin and the same observation.")
-      .def("close", &Host::close, "Says bye and closes; harmless if closed already.")
-      .def("fileno", &Host::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
-      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> Host"))
-      .def("__exit__", [](Host &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
+      .def("close", &PyLearnerEnd::close, "Says bye and closes; harmless if closed already.")
+      .def("fileno", &PyLearnerEnd::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
+      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> LearnerEnd"))
+      .def("__exit__", [](PyLearnerEnd &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 
 } // namespace mlcb::python
