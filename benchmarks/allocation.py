@@ -13,7 +13,7 @@ from benchmarks.deployment import fastest
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.regalloc import LLC
@@ -46,7 +46,7 @@ def _compile_times(task: str, programs: Sequence[Path], folder: Path) -> Iterato
         yield Figure(f"compile time of a policy {kind} / llc -O2, median", float(ratio), "x", must, note=note)
 
 
-def _evict_nothing(env: AdvisorEnv, observation: Observation) -> Action:
+def _evict_nothing(env: CompilerEnv, observation: Observation) -> Action:
     """The last column that is allowed: what LLVM's own advisor would do, an untouched compiler does not tell."""
     return env.action(int(np.flatnonzero(observation["action_mask"])[-1]))
 

@@ -4,7 +4,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from benchmarks.step import INSTRUCTIONS, programs_of_about
 from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import NoDecisions
 from mlcb_gym.rollout.network_policy import InCompiler
@@ -26,11 +25,11 @@ EPISODES, SMALL, PROGRAMS, SEED = 10, 1000, 12, 1
 WARM_UP = 2
 """Episodes after which a worker knows a program, and keeps a snapshot of it."""
 
-Make = Callable[..., AdvisorEnv]
-Answer = Callable[[AdvisorEnv, Observation], Action]
+Make = Callable[..., CompilerEnv]
+Answer = Callable[[CompilerEnv, Observation], Action]
 
 
-def heuristic(env: AdvisorEnv, observation: Observation) -> Action:
+def heuristic(env: CompilerEnv, observation: Observation) -> Action:
     """LLVM's own answer."""
     return env.default_action(observation)
 
@@ -59,9 +58,8 @@ def outside_llvm(make: Make) -> Iterator[Figure]:
     shares, seconds = [], []
     with (
         closing(WorkerSession(snapshots=0)) as session,
-        closing(make(programs=programs_of_about(INSTRUCTIONS), reward="none", session=session)) as env,
+        closing(make(programs=programs_of_about(INSTRUCTIONS), reward="none", metrics=("llvm_seconds",), session=session)) as env,
     ):
-        env._request = replace(env._request, metrics=("llvm_seconds",))
         for program in filter(partial(_begins, env), env.programs):
             for _ in range(EPISODES):
                 started = time.perf_counter()
@@ -72,7 +70,7 @@ def outside_llvm(make: Make) -> Iterator[Figure]:
     yield Figure("of an episode outside LLVM, median", float(np.median(shares)), "of 1", 0.15, 0.05, note=note)
 
 
-def play(env: AdvisorEnv, program: Program, answer: Answer = heuristic) -> float:
+def play(env: CompilerEnv, program: Program, answer: Answer = heuristic) -> float:
     """An episode; what LLVM worked, where that is told."""
     observation, info = env.reset(options={"program": program})
     worked, ended = float(info.get("llvm_seconds", 0.0)), False
@@ -83,7 +81,7 @@ def play(env: AdvisorEnv, program: Program, answer: Answer = heuristic) -> float
     return worked
 
 
-def _left_to_model(env: AdvisorEnv) -> Callable[[Program], object]:
+def _left_to_model(env: CompilerEnv) -> Callable[[Program], object]:
     """Plays an episode whose decisions a model in the compiler takes: LLVM's own, as a network."""
     assert env.heuristic is not None
     network = Heuristic(env.heuristic, env.num_actions)
@@ -119,7 +117,7 @@ def _small() -> list[Program]:
     return [resolve(modules[i].uri)[0] for i in drawn[: 3 * PROGRAMS]]
 
 
-def _begins(env: AdvisorEnv, program: Program) -> bool:
+def _begins(env: CompilerEnv, program: Program) -> bool:
     """Whether it leaves something to decide."""
     try:
         env.reset(options={"program": program})

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv, Reward, read_actions
+from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
 
 PROGRAMS, EPISODES, STEPS, SEED = 4, 5, 15, 1
 INSTRUCTIONS = 5000
@@ -49,9 +49,8 @@ def programs_of_about(instructions: int) -> list[Program]:
 
 def _env_seconds(sequences: Sequence[tuple[Program, np.ndarray]], *, reward: str) -> tuple[float, float, float, Mapping[str, int]]:
     """Mean seconds of a step, of what of it is not the compiler's turn, and of a reset; in a fresh worker, and what its cache answered."""
-    timed = Reward((*REWARDS[reward].metrics, "llvm_seconds"), REWARDS[reward].of_step)
     steps, llvm, resets = [], [], []
-    with closing(PosetRLEnv(programs=[p for p, _ in sequences], actions=[*ACTIONS, "stop"], reward=timed)) as env:
+    with closing(PosetRLEnv(programs=[p for p, _ in sequences], actions=[*ACTIONS, "stop"], reward=reward, metrics=("llvm_seconds",))) as env:
         for program, sequence in sequences:
             started = time.perf_counter()
             observation, _ = env.reset(options={"program": program})

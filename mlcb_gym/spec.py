@@ -84,8 +84,12 @@ class Agent:
 
     @cached_property
     def heuristic(self) -> str | None:
-        """The name of the tensor that holds the answer of the compiler's own heuristic; None where there is none."""
+        """The name of the tensor with the answer of the compiler's own heuristic; None where there is none."""
         return next((t.name for t in self.inputs if t.role == "heuristic"), None)
+
+    def tensor(self, name: str) -> Tensor:
+        """Return the tensor of this name."""
+        return next(t for t in self.inputs if t.name == name)
 
     @property
     def observation_space(self) -> spaces.Dict:
@@ -130,6 +134,11 @@ class TaskSpec:
     @property
     def parameters(self) -> Mapping[str, Any]:
         return self.declared["parameters"]
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of everything that the task's compiler measures."""
+        return tuple(metric["name"] for metric in self.declared["metrics"])
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:

@@ -14,10 +14,11 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.envs.regalloc import LLC, RegAllocEnv
+from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
@@ -34,15 +35,15 @@ SPLIT = 2
 TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
 
 Choose = Callable[[Observation], Action]
-Make = Callable[..., RegAllocEnv]
+Make = Callable[..., CompilerEnv]
 
 
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[RegAllocEnv] = []
+    made: list[CompilerEnv] = []
 
-    def make_one(task: str, **arguments: Any) -> RegAllocEnv:
+    def make_one(task: str, **arguments: Any) -> CompilerEnv:
         made.append(TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments))
         return made[-1]
 
@@ -51,7 +52,7 @@ def make(worker: WorkerSession) -> Iterator[Make]:
         env.close()
 
 
-def finish(env: RegAllocEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
+def finish(env: CompilerEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
     """The return of an episode, its decisions, and what was measured at its end."""
     observation, info = env.reset(options={"program": program})
     earned, steps, ended = 0.0, 0, False
@@ -295,7 +296,7 @@ def test_both_compilers_see_the_same_and_make_the_same(make: Make, tmp_path: Pat
     assert {name: made[0][2][name] for name in ("text", "size")} == {name: made[1][2][name] for name in ("text", "size")}
 
 
-def observations(env: RegAllocEnv, program: str | Path = PROGRAM) -> list[Observation]:
+def observations(env: CompilerEnv, program: str | Path = PROGRAM) -> list[Observation]:
     """All that LLVM's own priorities meet with."""
     (seen,) = play_in_order([env], [observed(resolve(program)[0], by_default("priority"))])
     return seen
@@ -396,6 +397,7 @@ def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> No
         ({"compiler": "gcc"}, "gcc"),
         ({"episode": "loop"}, "expected one of module, function"),
         ({"episode": "function", "reward": "text"}, "episode='function': reward='text'"),
+        ({"episode": "function", "metrics": ["size"]}, "cost alone is measured of a function"),
         ({"dense": True, "reward": "text"}, "text is paid at the end alone"),
         ({"compiler": "stock", "reward": "cost"}, "a stock compiler does not tell it"),
         ({"compiler": "stock", "dense": True, "reward": "none"}, "dense=True: a stock compiler knows none"),

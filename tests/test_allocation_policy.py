@@ -23,9 +23,9 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
-from mlcb_gym.envs.regalloc import RegAllocEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
 from mlcb_gym.evaluation.allocating import evaluate_allocation
 from mlcb_gym.export.aot import compile_policy
@@ -75,7 +75,7 @@ class NoNumber(nn.Module):
         return observation["weight"] * torch.nan
 
 
-def untrained(env: RegAllocEnv) -> LogitsNetwork:
+def untrained(env: CompilerEnv) -> LogitsNetwork:
     torch.manual_seed(1)
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)

@@ -2,12 +2,14 @@
 """What the documentation promises: the headings of every environment, and examples that run."""
 
 import doctest
+import re
 
 import gymnasium
 import pytest
 
 import mlcb_gym  # noqa: F401  (registers the environments)
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.options import arguments_of
 from mlcb_gym.spec import bind
 
 HEADINGS = [
@@ -37,8 +39,16 @@ def test_docstring_has_the_headings_in_order(spec: gymnasium.envs.registration.E
 @pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
 def test_docstring_lists_every_observation(spec: gymnasium.envs.registration.EnvSpec) -> None:
     made = class_of(spec)
-    for tensor in bind(made.task, {}).agents[0].inputs:
+    for tensor in (tensor for agent in bind(made.task, {}).agents for tensor in agent.inputs):
         assert f"`{tensor.name}`" in (made.__doc__ or "")
+
+
+@pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
+def test_docstring_has_one_row_for_every_argument_and_nothing_to_fill_in(spec: gymnasium.envs.registration.EnvSpec) -> None:
+    doc = class_of(spec).__doc__ or ""
+    rows = re.findall(r"^ *\| ``(\w+)`` \|", doc, re.MULTILINE)
+    assert sorted(rows) == sorted(arguments_of(class_of(spec)))
+    assert not re.search(r"^ *\{\w+\}$", doc, re.MULTILINE)
 
 
 @pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)

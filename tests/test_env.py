@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.objective import Objective
+from mlcb_gym.envs.posetrl import MAX_STEPS, PosetRLEnv
 from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
 from mlcb_gym.spec import bind
@@ -164,6 +165,9 @@ def test_close_leaves_no_process(program: Path) -> None:
         ({"reward": "money"}, "money"),
         ({"start": "O7"}, "O7"),
         ({"max_steps": 0}, "max_steps"),
+        ({"metrics": ["money"]}, "money"),
+        ({"forbidden": [9]}, "forbidden=9: expected indices of actions, from 0 to 4"),
+        ({"dense": False, "reward": "poset"}, "only known step by step"),
     ],
 )
 def test_wrong_argument_is_named_when_the_env_is_made(program: Path, arguments: dict[str, object], message: str) -> None:
@@ -212,3 +216,43 @@ def test_gymnasiums_own_vector_envs_work(program: Path, mode: str) -> None:
     _, rewards, *_ = envs.step(np.array([OZ, OZ]))
     assert rewards[0] == rewards[1] != 0
     envs.close()
+
+
+def test_metrics_are_measured_beside_those_of_the_reward(make_env: Make) -> None:
+    env = make_env(metrics=("ir_instructions",))
+    _, info = env.reset(seed=1)
+    assert {"size", "ir_instructions"} <= set(info)
+    assert env.deterministic
+
+
+def test_time_makes_an_env_nondeterministic(program: Path, scripted: ScriptedCompiler) -> None:
+    made = gymnasium.make("PosetRL-v0", programs=program, actions=ACTIONS, session=scripted, metrics=("llvm_seconds",))
+    assert made.spec is not None
+    assert made.spec.nondeterministic
+
+
+def test_reward_of_ones_own_is_earned_at_every_step(make_env: Make) -> None:
+    env = make_env(reward=Objective(("ir_instructions",), lambda before, after: before["ir_instructions"] - after["ir_instructions"]))
+    _, first = env.reset(seed=1)
+    _, reward, *_, last = env.step(OZ)
+    assert reward == first["ir_instructions"] - last["ir_instructions"] > 0
+    assert env.objective == ("size", "size_oz")
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_reward_of_ones_own_is_known_at_the_end_where_it_says_how(make_env: Make, dense: bool) -> None:
+    saved = Objective(("size", "size_unoptimized"), lambda before, after: before["size"] - after["size"], first={"size": "size_unoptimized"})
+    env = make_env(reward=saved, dense=dense)
+    env.reset(seed=1)
+    earned = [env.step(action) for action in (OZ, STOP)]
+    assert sum(reward for _, reward, *_ in earned) == earned[-1][4]["size_unoptimized"] - earned[-1][4]["size"]
+
+
+def test_reward_that_is_only_known_step_by_step_needs_a_dense_episode() -> None:
+    stepwise = Objective(("size",), lambda before, after: before["size"] - after["size"])
+    with pytest.raises(TaskError, match="dense=False: this reward is only known step by step"):
+        stepwise.wanted(dense=False)
+
+
+def test_longest_episode_is_as_long_as_the_task_declares() -> None:
+    assert bind("posetrl", {"actions": ACTIONS}).parameters["max_steps"] == MAX_STEPS

@@ -149,7 +149,7 @@ def test_stock_compiler_takes_no_models() -> None:
 def test_function_is_not_left_to_models(worker: WorkerSession) -> None:
     with closing(make("RegAllocEviction-v0", session=worker, episode="function")) as env:
         env.reset()
-        with pytest.raises(TaskError, match='expected episode="program"'):
+        with pytest.raises(TaskError, match='expected episode="module"'):
             env.delegate([b""])
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.stock import module_measure
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.spec import TaskSpec
@@ -124,7 +125,7 @@ def last_allowed(tensors: Tensors) -> int:
 
 
 def opt(**arguments: Any) -> StockSession:
-    return StockSession("opt", MODULE_INLINER, advisor=INLINER, **arguments)
+    return StockSession("opt", MODULE_INLINER, advisor=INLINER, **{"measure": module_measure(), **arguments})
 
 
 def test_opt_asks_at_every_call_and_the_default_gives_what_opt_alone_gives(program: Path, tmp_path: Path) -> None:

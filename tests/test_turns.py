@@ -13,7 +13,8 @@ from pettingzoo.test import api_test, seed_test
 
 from mlcb_gym._native import Compiler
 from mlcb_gym.envs.aec import CompilerAecEnv
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.objective import Objective
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
@@ -46,19 +47,14 @@ class Selecting(ScriptedCompiler):
 
 class TurnsEnv(CompilerEnv):
     task = "turns"
-    parameters = ()
-    objective = None
 
-    def reward(self, before: Metrics, after: Metrics) -> float:
-        return float(before["cost"] - after["cost"])
 
-    def measured_at_start(self, final: Metrics) -> Metrics:
-        return {"cost": 1000}
+COST = Objective(("cost",), lambda before, after: before["cost"] - after["cost"])
 
 
 @pytest.fixture
 def env() -> Iterator[TurnsEnv]:
-    made = TurnsEnv(programs="embedded/train/fft", parameters={}, metrics=["cost"], session=Selecting(horizon=6))
+    made = TurnsEnv(programs="embedded/train/fft", parameters={}, objective=COST, session=Selecting(horizon=6))
     yield made
     made.close()
 
@@ -112,7 +108,7 @@ def test_pettingzoo_checks_it(env: TurnsEnv) -> None:
 
 def test_pettingzoo_repeats_a_seed(env: TurnsEnv) -> None:
     def make() -> CompilerAecEnv:
-        return CompilerAecEnv(TurnsEnv(programs="embedded/train", parameters={}, metrics=["cost"], session=Selecting(horizon=6)))
+        return CompilerAecEnv(TurnsEnv(programs="embedded/train", parameters={}, objective=COST, session=Selecting(horizon=6)))
 
     seed_test(make, num_cycles=20)
 

@@ -3,7 +3,6 @@
 
 import json
 from enum import StrEnum
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,12 +61,10 @@ def validation_of(programs: list[str]) -> list[str]:
 def env_arguments(task: str, assignments: list[str] | None) -> dict[str, Any]:
     """What ``--env`` says; an argument that the task's environment has not is an error that lists those it has."""
     from mlcb_gym.envs import env_class
+    from mlcb_gym.envs.options import arguments_of
 
-    given = assigned(assignments or [])
-    made = [vars(cls)["__init__"] for cls in env_class(task).__mro__ if "__init__" in vars(cls)]
-    declared = {p.name for init in made for p in signature(init).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
-    known = declared - {"metrics", "parameters", "per_function", "rewards"}  # which a task's class says itself
-    if unknown := sorted(set(given) - known):
+    given, known = assigned(assignments or []), arguments_of(env_class(task))
+    if unknown := sorted(set(given) - set(known)):
         raise typer.BadParameter(f"--env {unknown[0]}: {task} has no such argument, expected one of {', '.join(sorted(known))}")
     return given
 

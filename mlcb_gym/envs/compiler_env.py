@@ -1,448 +1,227 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one environment class: an episode of a compiler that asks what to do next."""
+"""The environment class of all tasks: decisions of a compiler as a Gymnasium environment."""
 
 import copy
-import operator
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from textwrap import indent
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Unpack
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
-from gymnasium.envs.registration import EnvSpec
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.record import Action, Observation, TaskRecord
-from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, SessionLost, TaskError
-from mlcb_gym.session import Episode, EpisodeRequest, Limits, Session, Target, WorkerSession, open_session
-from mlcb_gym.spec import Agent, TaskSpec, bind, table
+from mlcb_gym.envs.actions import actions_in
+from mlcb_gym.envs.declaration import TaskDeclaration
+from mlcb_gym.envs.driver import Driver
+from mlcb_gym.envs.halves import HalvedEnv, Info, Step
+from mlcb_gym.envs.objective import TIMES, Metrics, Objective, ratio_of
+from mlcb_gym.envs.options import CompilerOptions, Options
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.errors import CompilerError, ProgramError, SessionLost, TaskError
+from mlcb_gym.session import Session, WorkerSession
+from mlcb_gym.spec import MASK, Agent
 
-Metrics = Mapping[str, float]
-Info = dict[str, Any]
-Step = tuple[Observation, float, bool, bool, Info]
 FAILURE_RETURN = -1.0
-MAX_REDRAWS = 20
 
 
-@dataclass
-class Timing:
-    """Where an environment's time went, in seconds, and what the worker's cache of sizes had answered, to all its environments, when the last
-    episode began. Never part of ``info``, which is equal for equal runs."""
+class CompilerEnv(TaskDeclaration, HalvedEnv):
+    """A compiler as a Gymnasium environment; the class of a task adds its reward, its arguments and its docstring.
 
-    steps: int = 0
-    episodes: int = 0
-    redrawn: int = 0
-    waiting: float = 0.0
-    cache: Mapping[str, int] = field(default_factory=dict)
-
-
-class CompilerEnv(gymnasium.Env[Observation, Action], ABC):
-    """A compiler as a Gymnasium environment; a task's class states its reward and its docstring.
-
-    A step has two halves, ``send`` and ``receive``, and so has a reset, so that N compilers can work at once behind one Python process.
-
-    An illegal action, or one that the compiler does not survive, ends the episode (terminated) with the reward that makes its return
-    ``FAILURE_RETURN``: it must not pay. A fault of the machine truncates the episode with no reward. Both say why in ``info["error"]``.
+    An action that is illegal, or that the compiler does not survive, terminates the episode with the reward that makes its return
+    ``FAILURE_RETURN``. A fault of the machine truncates the episode with a reward of 0. ``info["error"]`` has the reason of either.
 
     Args:
-        programs: what episodes are drawn from: paths, folders or corpus names (see ``mlcb_gym.corpus.programs``).
-        parameters: what the task is bound with.
-        metrics: names of what is measured.
-        dense: measure after every step; otherwise only at the end: the return is the same, the reward of every other step is 0.
-        forbidden: actions that are never allowed.
-        target: the machine that code is generated for.
-        limits: what one episode may use.
-        verify: run LLVM's IR verifier after every action.
-        session: the compiler to use, or its URI (see ``open_session``); by default an own worker. One that is not given is ended by ``close``.
-        render_mode: ``"ansi"`` or None.
+        programs: programs that episodes are drawn from: paths, folders or names of corpora (see ``mlcb_gym.corpus.programs``).
+        parameters: the parameters that the task is bound with.
+        objective: the reward.
+        dense: measure after every step; otherwise at the end alone: the return is the same, the reward of every other step is 0.
+        new_session: makes the compiler of an environment that is given none.
+        wrap: from the compiler to the session that episodes are begun in, as ``FunctionSession``.
+        options: the arguments of every environment, see ``Options``.
 
     Raises:
         ProgramError: a program cannot be found or compiled.
-        TaskError: the task cannot be bound with these parameters, or has no such action to bar.
+        TaskError: the task cannot be bound with these parameters, or has no such action or metric.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
-    task: ClassVar[str]
-    record: ClassVar[TaskRecord] = TaskRecord()
-    """What the tools know of the task beside its environment."""
-    parameters: ClassVar[tuple[str, ...]]
-    """The arguments that the task is bound with: an environment made with those of a policy is the one that it was trained in."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Writes the table of observations, which only the declaration knows, into the docstring."""
-        super().__init_subclass__(**kwargs)
-        if cls.__doc__ and "{observations}" in cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("{observations}", indent(table(bind(cls.task, {})), "    ").strip())
+    num_actions: int
+    """The number of choices; 0 where the agent gives a value."""
+    objective: tuple[str, str] | None
+    """The metric of ``ratio`` and its baseline, what the compiler's own heuristic reaches in it; None where nothing is measured."""
+    takes_models: bool
+    """Whether models in the compiler can take the decisions of an episode."""
+    observation: Observation
+    """The last observation."""
+    agent: Agent
+    """The agent that acts; after the end of an episode, the one that the last observation is of."""
+    measured: Metrics
+    """The metrics measured last; empty before the end of an episode that is not dense."""
 
     def __init__(
         self,
         *,
         programs: ProgramsLike,
         parameters: Mapping[str, Any],
-        metrics: Sequence[str],
+        objective: Objective,
         dense: bool = True,
-        forbidden: Sequence[int] = (),
-        target: Target = Target(),
-        limits: Limits = Limits(),
-        verify: bool = False,
-        session: Session | str | None = None,
-        render_mode: str | None = None,
+        new_session: Callable[[], Session] = WorkerSession,
+        wrap: Callable[[Session], Session] = lambda session: session,
+        **options: Unpack[CompilerOptions],
     ) -> None:
-        self.render_mode = render_mode
-        self.timing = Timing()
-        self.programs = resolve(programs)
-        self._dense = dense
-        self._request = EpisodeRequest(
-            program=self.programs[0].bitcode,
-            metrics=tuple(metrics),
-            measure="always" if dense else "end",
-            forbidden=tuple(forbidden),
-            verify=verify,
-            target=target,
-            limits=limits,
-        )
-        self._episode: Episode | None = None
+        chosen = Options(**options)
+        self.render_mode, self.programs = chosen.render_mode, resolve(programs)
+        self._objective, self._dense, self.objective = objective, dense, objective.ratio
+        request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
+        self.deterministic = TIMES.isdisjoint(request.metrics)
+        self.session, owned = chosen.open(new_session)
+        self._driver = Driver(self.task, parameters, request, session=self.session, owned=owned, wrap=wrap, check=chosen.check)
+        self.timing, self.task_spec, self.takes_models = self._driver.timing, self._driver.spec, self._driver.takes_models
+        self.agent = self.task_spec.agents[0]
+        self.observation_space, self.action_space = self.task_spec.observation_space, self.task_spec.action_space
+        self._actions = actions_in(self.action_space)
+        self.num_actions = self._actions.number
         self._refused: str | None = None
-        self._owns_session = session is None or isinstance(session, str)
-        self.session: Session = self._session_of(session)
-        try:
-            self.task_spec: TaskSpec = self.session.configure(self.task, parameters)
-            self._agent = self.task_spec.agents[0]
-            self.observation_space = self.task_spec.observation_space
-            self.action_space = self.task_spec.action_space
-            _check_forbidden(forbidden, self.num_actions)
-        except BaseException:
-            self.close()
-            raise
-
-    _registered: EnvSpec | None = None
 
     @property
-    def deterministic(self) -> bool:
-        """Whether equal seeds and actions give equal rewards and ``info``; where not, ``spec.nondeterministic`` says so."""
-        return True
+    def action_mask(self) -> np.ndarray | None:
+        """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is."""
+        if self.agent.mask is None:
+            return None
+        if len(self.task_spec.agents) == 1:
+            return self.observation[self.agent.mask]
+        own = self.observation[self.agent.name][self.agent.mask]
+        return np.pad(own, (0, self.num_actions - len(own)))
 
     @property
-    def spec(self) -> EnvSpec | None:
-        """As which environment it was made; None where ``gymnasium.make`` did not make it."""
-        return self._registered
-
-    @spec.setter
-    def spec(self, registered: EnvSpec | None) -> None:
-        self._registered = registered and replace(registered, nondeterministic=not self.deterministic)
-
-    heuristic: ClassVar[str | None] = None
-    """The tensor that says what the compiler's own heuristic would do, where there is one."""
-
-    @property
-    @abstractmethod
-    def objective(self) -> tuple[str, str] | None:
-        """The metric that an episode is objective by, and the one that tells what the compiler's own heuristic comes to in it. Where both are
-        measured, ``info["ratio"]`` is the one to the other, below 1 where the policy does better. None where nothing is measured."""
-
-    @abstractmethod
-    def reward(self, before: Metrics, after: Metrics) -> float:
-        """The reward of a step, from what was measured before it and after it."""
-
-    @abstractmethod
-    def measured_at_start(self, final: Metrics) -> Metrics:
-        """What ``reward`` needs to know of the first state, told by the metrics of the last: what the steps of an episode that is not dense
-        earned together is ``reward(measured_at_start(final), final)``."""
-
-    def _session_of(self, given: Session | str | None) -> Session:
-        if given is None:
-            return self._new_session()
-        return open_session(given) if isinstance(given, str) else given
-
-    def _new_session(self) -> Session:
-        """The compiler of an environment that is given none."""
-        return WorkerSession()
-
-    @property
-    def num_actions(self) -> int:
-        """How many choices there are; 0 where a value is asked for."""
-        return int(self.action_space.n) if isinstance(self.action_space, spaces.Discrete) else 0
+    def ratio(self) -> float | None:
+        """The last value of the objective's metric, divided by its baseline: below 1 is better. None where they were not measured."""
+        return ratio_of(self.objective, self.measured)
 
     def advice(self, action: Action) -> int | float:
-        """What the compiler is told where an action is taken."""
-        return int(action) if self.num_actions else float(np.asarray(action).item())
+        """Return the advice that the compiler gets for an action."""
+        return self._actions.advice(action)
 
     def action(self, advice: int | float) -> Action:
-        """The action that tells the compiler this: what a policy decides that was exported."""
-        return int(advice) if self.num_actions else np.array([advice], np.float32)
+        """Return the action that gives the compiler this advice, which an exported policy computes."""
+        return self._actions.action(advice)
 
     def default_action(self, observation: Observation) -> Action:
-        """What LLVM's own heuristic decides there, where the task's class knows: the baseline, and what cloning starts from.
+        """Return the action that the compiler's own heuristic would take.
 
         Raises:
-            TaskError: it does not, or it is no action here.
+            TaskError: the observation does not hold it, or it is no action.
         """
         if self.heuristic is None or observation[self.heuristic].size == 0:
             raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
         return self.action(observation[self.heuristic].item())
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
-        """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
-
-        Raises:
-            ProgramError: the program given cannot be found or compiled.
-            CompilerError: the compiler cannot read the program.
-            NoDecisions: the program given leaves nothing to decide.
-            SessionLost: the compiler cannot be started.
-        """
-        self.reseed(seed)
-        self.send_reset(options)
-        return self.receive_reset()
-
     def reseed(self, seed: int | None) -> None:
-        """Seeds the draw of programs, as ``reset(seed=...)`` does."""
-        super().reset(seed=seed)
+        """Seeds the draw of programs, as ``reset(seed=...)`` does; the next episode draws one."""
+        super().reseed(seed)
+        if seed is not None:
+            self._driver.drop_successor()
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
-        """The first half of ``reset``: tells the compiler to begin."""
-        self._given = _only(options["program"]) if options and "program" in options else None
-        self._begin(self._given or self._draw())
+        """The first half of ``reset``: starts an episode, or goes on with the next function of the program where an episode is a function."""
+        given = options["program"] if options and "program" in options else None
+        self._is_given, self._refused = given is not None, None
+        if options or not self._driver.resume():
+            self._driver.begin(self._draw() if given is None else _only(given))
 
     def receive_reset(self) -> tuple[Observation, Info]:
         """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
-        redraws_left, restarts_left = MAX_REDRAWS, 1
-        while True:
-            try:
-                return self._first_observation()
-            except (NoDecisions, CompilerError):
-                redraws_left -= 1
-                if self._given is not None or redraws_left < 0:
-                    raise
-            except SessionLost:
-                restarts_left -= 1
-                if self._given is not None or restarts_left < 0:
-                    raise
-            self.timing.redrawn += 1
-            self._begin(self._draw())
-
-    def step(self, action: Action) -> Step:
-        """Takes an action and waits for the compiler's next question."""
-        self.send(action)
-        return self.receive()
+        message = self._driver.first(None if self._is_given else self._draw)
+        self.program, self._steps, self._return = self._driver.program, 0, 0.0
+        self._observe(message)
+        return self.observation, self._info()
 
     def send(self, action: Action) -> None:
-        """The first half of ``step``: gives the compiler its advice and returns at once."""
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("step called before reset, or after the end of the episode")
-        self._refused = None if self._allowed(action) else f"illegal action {action!r}: {self._rule} does not allow it"
-        if self._refused is None:
-            self._episode.advise(self.advice(action))
-
-    @property
-    def takes_models(self) -> bool:
-        """Whether an episode can be left to models."""
-        return self.session.takes_models
-
-    def delegate(self, models: Sequence[bytes]) -> Step:
-        """Lets models in the compiler take this decision and all that would follow, and waits for the end of the episode: nothing is sent to and
-        fro for each of them. The rewards of their steps come as one.
-
-        Args:
-            models: the contents of an ONNX file for each agent, as a policy folder holds them.
-
-        Raises:
-            TaskError: the compiler takes no models, as a stock one; or the episode is of a function.
-        """
-        self.send_models(models)
-        return self.receive()
+        self._check_running("step called before reset, or after the end of the episode")
+        self._refused = None
+        if self._actions.allows(action, self.action_mask):
+            self._driver.advise(self.advice(action))
+        else:
+            self._refused = f"illegal action {action!r}: {self.agent.mask or self.action_space} does not allow it"
 
     def send_models(self, models: Sequence[bytes]) -> None:
-        """The first half of ``delegate``: tells the compiler and returns at once; the second is ``receive``."""
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("delegate called before reset, or after the end of the episode")
+        self._check_running("delegate called before reset, or after the end of the episode")
         self._refused = None
-        self._episode.delegate(models)
-        self._request = replace(self._request, models=True)  # what was left to models once will be again
+        self._driver.delegate(models)
 
     def receive(self) -> Step:
-        """The second half of ``step``: waits for the compiler's next question, or for the end of the episode."""
         self._steps += 1
         self.timing.steps += 1
         if self._refused is not None:
-            return self._fail(self._refused)
-        before = self._metrics
+            return self._end(FAILURE_RETURN - self._return, error=self._refused)
+        before = self.measured
         try:
-            message = self._receive()
+            message = self._driver.receive()
         except CompilerError as error:
-            return self._fail(str(error))
+            return self._end(FAILURE_RETURN - self._return, error=str(error))
         except SessionLost as error:
             return self._end(0.0, truncated=True, error=str(error))
         self._observe(message)
-        ended = self._is_end(message)
-        reward = self._earned(before, ended)
+        ended = message.kind == "episode_end"
+        reward = self._objective.earned(before, self.measured, dense=self._dense, step=self._steps, ended=ended)
         if ended:
-            return self._end(reward, truncated=False)
+            return self._end(reward)
         self._return += reward
-        return self._observation, reward, False, False, self._info()
+        return self.observation, reward, False, False, self._info()
 
     def ready(self) -> bool:
-        """Whether the second half of a step or a reset returns at once; while it does not, what the compiler says makes ``fileno`` readable."""
-        return self._refused is not None or self._episode is None or self._episode.ready()
+        return self._refused is not None or self._driver.ready()
 
     def fileno(self) -> int:
-        """What to wait on until ``ready``, as a selector does; -1 outside an episode."""
-        return -1 if self._episode is None else self._episode.fileno()
+        return self._driver.fileno()
 
     def fork(self) -> "CompilerEnv":
-        """A second environment at the same decision of the same episode, for search. Both go on independently; close both.
+        """Return a second environment at the same decision of the same episode, for search. Both go on independently; close both.
 
         Raises:
             gymnasium.error.ResetNeeded: no episode is running.
             SessionLost: the compiler is gone.
         """
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("fork called outside an episode")
+        self._check_running("fork called outside an episode")
         clone = copy.copy(self)
-        clone._owns_session = False
-        clone.timing = Timing()
         clone._np_random = copy.deepcopy(self._np_random)
-        clone._episode = self._episode.fork()
-        clone._receive()
+        clone._driver = self._driver.fork()
+        clone.timing = clone._driver.timing
         return clone
 
-    @property
-    def observation(self) -> Observation:
-        """The last observation."""
-        return self._observation
-
-    @property
-    def agent(self) -> Agent:
-        """Who is asked; after the end of an episode, whose observation is the last."""
-        return self._agent
-
-    @property
-    def action_mask(self) -> np.ndarray | None:
-        """1 for every action that is allowed, ``[num_actions]`` int8; None where any is."""
-        if self._agent.mask is None:
-            return None
-        if len(self.task_spec.agents) == 1:
-            return self._observation[self._agent.mask]
-        own = self._observation[self._agent.name][self._agent.mask]
-        return np.pad(own, (0, self.num_actions - len(own)))
-
-    @property
-    def measured(self) -> Metrics:
-        """What was measured last; empty before the end of an episode that is not dense."""
-        return self._metrics
-
-    @property
-    def ratio(self) -> float | None:
-        """What was measured last to what the compiler's own heuristic comes to: below 1 is better. None where they were not measured."""
-        if self.objective is None or not set(self.objective) <= set(self._metrics):
-            return None
-        own, heuristic = (self._metrics[name] for name in self.objective)
-        return float(own / heuristic) if heuristic else 1.0 + own
-
     def render(self) -> str | None:  # type: ignore[override]
-        """One line: the program, the steps taken, the return so far, and what was measured last."""
+        """Return one line: the program, the steps taken, the return so far, and the metrics measured last."""
         if self.render_mode is None:
             return None
-        measured = " ".join(f"{name}={value:g}" for name, value in self._metrics.items())
+        measured = " ".join(f"{name}={value:g}" for name, value in self.measured.items())
         return f"{self.program.name}: step {self._steps}, return {self._return:.4f}, {measured}"
 
     def close(self) -> None:
-        """Ends the episode and, unless the compiler was given, the compiler."""
-        self._leave_episode()
-        if self._owns_session:
-            self.session.close()
+        """Ends the episode and, unless it was given, the compiler."""
+        self._driver.close()
 
     def _draw(self) -> Program:
         return self.programs[int(self.np_random.integers(len(self.programs)))]
 
-    def _begin(self, program: Program) -> None:
-        self._leave_episode()
-        self.program = program
-        self._refused = None
-        self._episode = self.session.begin(self.task_spec, replace(self._request, program=program.bitcode))
-
-    def _first_observation(self) -> tuple[Observation, Info]:
-        try:
-            message = self._receive()
-        except CompilerError as error:
-            raise CompilerError(f"{self.program.name}: {error}") from error
-        if message.kind == "episode_end":
-            self._leave_episode()
-            raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
-        self.timing.episodes += 1
-        self.timing.cache = self._episode.cache if self._episode is not None else {}
-        self._steps, self._return = 0, 0.0
-        self._observe(message)
-        return self._observation, self._info()
-
-    def _receive(self) -> _native.Message:
-        assert self._episode is not None
-        started = time.perf_counter()
-        try:
-            return self._episode.receive()
-        except (CompilerError, SessionLost):
-            self._leave_episode()
-            raise
-        finally:
-            self.timing.waiting += time.perf_counter() - started
+    def _check_running(self, error: str) -> None:
+        if not self._driver.is_running:
+            raise gymnasium.error.ResetNeeded(error)
 
     def _observe(self, message: _native.Message) -> None:
-        self._agent = self.task_spec.agents[message.agent]
-        self._observation: Observation = self.task_spec.observation(message.agent, message.tensors)
-        self._metrics: Metrics = message.metrics
+        self.agent = self.task_spec.agents[message.agent]
+        self.observation, self.measured = self.task_spec.observation(message.agent, message.tensors), message.metrics
 
-    def _is_end(self, message: _native.Message) -> bool:
-        return message.kind == "episode_end"
-
-    def _earned(self, before: Metrics, ended: bool) -> float:
-        if self._dense:
-            return float(self.reward(before, self._metrics))
-        return float(self.reward(self.measured_at_start(self._metrics), self._metrics)) if ended else 0.0
-
-    @property
-    def _rule(self) -> str:
-        """What says which actions are allowed."""
-        return self._agent.mask or str(self.action_space)
-
-    def _allowed(self, action: Action) -> bool:
-        if self._agent.mask is None:
-            return isinstance(action, np.ndarray) and self.action_space.contains(action)
-        try:
-            index = operator.index(action)
-        except TypeError:
-            return False
-        mask = self.action_mask
-        return mask is not None and 0 <= index < len(mask) and bool(mask[index])
-
-    def _fail(self, error: str) -> Step:
-        return self._end(FAILURE_RETURN - self._return, truncated=False, error=error)
-
-    def _end(self, reward: float, *, truncated: bool, error: str | None = None) -> Step:
-        self._leave_episode()
+    def _end(self, reward: float, *, truncated: bool = False, error: str | None = None) -> Step:
+        self._driver.leave()
         self._return += reward
         info = self._info() if error is None else self._info() | {"error": error}
-        return self._observation, reward, not truncated, truncated, info
-
-    def _leave_episode(self) -> None:
-        if self._episode is not None:
-            self._episode.close()
-            self._episode = None
+        return self.observation, reward, not truncated, truncated, info
 
     def _info(self) -> Info:
-        allowed = self.action_mask
-        mask = {} if allowed is None else {"action_mask": allowed}
-        ratio = {} if self.ratio is None else {"ratio": self.ratio}
-        return {"program": self.program.name, **mask, **self._metrics, **ratio}
-
-
-def _check_forbidden(forbidden: Sequence[int], actions: int) -> None:
-    for index in forbidden:
-        if not 0 <= index < actions:
-            raise TaskError(f"forbidden={index}: expected indices of actions, from 0 to {actions - 1}")
+        allowed, ratio = self.action_mask, self.ratio
+        mask = {} if allowed is None else {MASK: allowed}
+        return {"program": self.program.name, **mask, **self.measured, **({} if ratio is None else {"ratio": ratio})}
 
 
 def _only(uri: ProgramsLike) -> Program:

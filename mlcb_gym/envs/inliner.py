@@ -2,33 +2,38 @@
 """Inlining: which calls LLVM's own inliner inlines."""
 
 import json
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, Unpack
 
 import numpy as np
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.advisor import AdvisorEnv
+from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.objective import NOTHING, default_of, objective_of, relative
+from mlcb_gym.envs.options import CompilerOptions
 from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
-from mlcb_gym.envs.relative import default_of
+from mlcb_gym.envs.stock import UNKNOWN, compiler_of, module_measure
 from mlcb_gym.envs.vector import CompilerVectorEnv
+from mlcb_gym.pipelines import OZ
 from mlcb_gym.session import INLINER, StockSession
 from mlcb_gym.spec import MASK
 
-METRICS: dict[str, tuple[str, ...]] = {
-    "size": ("text", "size"),
-    "object": ("size", "text"),
-    "instructions": ("ir_instructions",),
-    "throughput": ("throughput",),
-    "none": (),
+REWARDS = {
+    "size": relative("text", "size"),
+    "object": relative("size", "text"),
+    "instructions": relative("ir_instructions"),
+    "throughput": relative("throughput"),
+    "none": NOTHING,
 }
-"""What is measured for each reward; the reward is about the first."""
 
 NO_EMBEDDING = "none"
 
 STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
-"""What an untouched ``opt`` is called with, beside its advisor."""
+"""The arguments of an untouched ``opt``, beside those of its advisor."""
+
+NOT_STOCK = {**UNKNOWN, "embedding": NO_EMBEDDING, "context": 0}
+"""Arguments that a stock compiler does not know, with the values that ask for nothing."""
 
 
 def always(answer: int) -> ReferencePolicy:
@@ -60,7 +65,7 @@ FEATURES = {
 }
 
 
-class InlinerEnv(AdvisorEnv):
+class InlinerEnv(CompilerEnv):
     """Decide, call site by call site, what LLVM's inliner inlines, so that a program gets small.
 
     ## Description
@@ -102,20 +107,17 @@ class InlinerEnv(AdvisorEnv):
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
     | ``pipeline`` | ``"default<Oz>"`` | what the inliner is part of, as ``opt -passes`` reads it; ``"scc-oz-module-inliner"`` is it alone |
     | ``reward`` | ``"size"`` | see Rewards |
     | ``embedding`` | ``"none"`` | IR2Vec embeddings of caller and callee: ``"symbolic"`` or ``"flow-aware"`` |
     | ``context`` | False | whether the callee can go, and what was answered about other calls of it |
     | ``growth`` | 2.0 | factor by which the IR may grow |
     | ``dense`` | False | measure at every question; otherwise at the end alone |
-    | ``forbidden`` | () | answers that are never allowed |
-    | ``compiler`` | ``"plugin"`` | who asks: our worker, or an untouched ``opt``: ``"stock"`` |
-    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+    {arguments}
 
-    A stock compiler speaks over LLVM's interactive channel, a process for each episode. It knows no ``dense``, ``embedding``, ``context``,
-    ``forbidden``, ``target``, ``verify``, and no ``fork``; and its ``default<Oz>`` is ``opt``'s, which differs from clang's in vectorising
-    straight-line code.
+    The stock compiler is an untouched ``opt``, a process for each episode, over LLVM's interactive channel. It has no ``dense``, ``embedding``,
+    ``context``, ``forbidden``, ``target``, ``verify``, ``metrics``, and no ``fork``. Its ``default<Oz>`` is ``opt``'s, which differs from clang's in
+    vectorising straight-line code.
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -142,26 +144,33 @@ class InlinerEnv(AdvisorEnv):
     )
     parameters = ("pipeline", "growth", "embedding", "context")
     heuristic = "inlining_default"
-    not_stock: ClassVar[Mapping[str, Any]] = {**AdvisorEnv.not_stock, "embedding": NO_EMBEDDING, "context": 0}
 
     def __init__(
         self,
         *,
-        programs: Any = "embedded/train",
-        pipeline: str = "default<Oz>",
+        programs: ProgramsLike = "embedded/train",
+        pipeline: str = OZ,
         reward: str = "size",
         embedding: str = NO_EMBEDDING,
         context: bool = False,
         growth: float = 2.0,
         dense: bool = False,
         compiler: str = "plugin",
-        **kwargs: Any,
+        **options: Unpack[CompilerOptions],
     ) -> None:
         parameters = {"pipeline": pipeline, "growth": growth, "embedding": embedding, "context": int(context)} | _vocabulary(embedding)
-        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, compiler=compiler, programs=programs, **kwargs)
+        super().__init__(
+            programs=programs,
+            parameters=parameters,
+            objective=objective_of(reward, REWARDS),
+            dense=dense,
+            new_session=compiler_of(compiler, _stock, {**parameters, "dense": dense, **options}, NOT_STOCK),
+            **options,
+        )
 
-    def _new_stock_session(self) -> StockSession:
-        return StockSession("opt", STOCK, advisor=INLINER)
+
+def _stock() -> StockSession:
+    return StockSession("opt", STOCK, advisor=INLINER, measure=module_measure())
 
 
 def _vocabulary(embedding: str) -> dict[str, Any]:

@@ -3,29 +3,31 @@
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.objective import NOTHING, objective_of, relative
+from mlcb_gym.envs.options import CompilerOptions
 from mlcb_gym.envs.record import Action, Observation, TaskRecord
-from mlcb_gym.envs.relative import RelativeEnv
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.spec import AGENT, acting_agent
+from mlcb_gym.pipelines import O3
+from mlcb_gym.spec import MASK, acting_agent
 
-METRICS: dict[str, tuple[str, ...]] = {
-    "cost": ("cost", "text"),
-    "throughput": ("throughput", "text"),
-    "text": ("text", "size"),
-    "time": ("seconds",),
-    "none": (),
+REWARDS = {
+    "cost": relative("cost", "text"),
+    "throughput": relative("throughput", "text"),
+    "text": relative("text", "size"),
+    "time": relative("seconds"),
+    "none": NOTHING,
 }
-"""What is measured for each reward; the reward is about the first."""
 
 FORBIDDABLE: tuple[set[int], ...] = (set(), {0}, {1})
-"""What of the distributor's answers may never be given."""
-
+"""The sets of the distributor's actions that can be forbidden."""
 
 DISTRIBUTOR = 1
 NODES = 3
@@ -45,7 +47,7 @@ def partition(observation: Observation, action: int) -> Hashable | None:
     return tuple(parts)
 
 
-class LoopDistributionEnv(RelativeEnv):
+class LoopDistributionEnv(CompilerEnv):
     """Split innermost loops, statement by statement, into loops that are vectorized well.
 
     ## Description
@@ -99,8 +101,9 @@ class LoopDistributionEnv(RelativeEnv):
     | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
     | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |
-    | ``forbidden`` | () | answers that the distributor never gives |
-    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+    | ``dense`` | False | must be False: the rewards are known at the end alone |
+    | ``forbidden`` | () | the distributor's action that is never allowed |
+    {arguments}
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -127,31 +130,25 @@ class LoopDistributionEnv(RelativeEnv):
     def __init__(
         self,
         *,
-        programs: Any = "loops/train",
-        pipeline: str = "default<O3>",
+        programs: ProgramsLike = "loops/train",
+        pipeline: str = O3,
         reward: str = "cost",
         optsize: bool = False,
         dimension: int = 300,
         dense: bool = False,
-        **kwargs: Any,
+        **options: Unpack[CompilerOptions],
     ) -> None:
-        if set(kwargs.get("forbidden", ())) not in FORBIDDABLE:
-            raise TaskError(f"forbidden={kwargs['forbidden']}: expected the distributor's 0 or its 1, and not both")
+        if set(options.get("forbidden", ())) not in FORBIDDABLE:
+            raise TaskError(f"forbidden={options['forbidden']}: expected the distributor's 0 or its 1, and not both")
         if dense:
             raise TaskError(f"dense=True: {reward} is known at the end alone")
         vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
         parameters = {"pipeline": pipeline, "optsize": optsize, "dimension": dimension, "vocabulary": vocabulary}
-        super().__init__(rewards=METRICS, reward=reward, parameters=parameters, dense=dense, programs=programs, **kwargs)
-
-    @property
-    def deterministic(self) -> bool:
-        """Times do not."""
-        return self._measure != "seconds"
+        super().__init__(programs=programs, parameters=parameters, objective=objective_of(reward, REWARDS), **options, dense=False)
 
     def default_action(self, observation: Observation) -> Action:
-        """Places nodes as they come, and splits nothing."""
-        name = self.task_spec.agents[int(observation[AGENT])].name
-        return int(np.flatnonzero(observation[name]["action_mask"])[0])
+        """Return the first allowed action: nodes are placed in their order, and the loop stays whole."""
+        return int(np.flatnonzero(acting_agent(observation)[1][MASK])[0])
 
 
 LoopDistributionVectorEnv = partial(CompilerVectorEnv, LoopDistributionEnv)

@@ -1,74 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Phase ordering: which pass sub-sequence runs next."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
+from mlcb_gym.envs.objective import NOTHING, Metrics, Objective, objective_of
+from mlcb_gym.envs.options import CompilerOptions
 from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.pipelines import O2, OS, OZ
 
-STARTS = ("unoptimized", "Oz")
-OZ, STOP = "default<Oz>", "stop"
+STOP = "stop"
 MAX_STEPS = 15
+RATIO = ("size", "size_oz")
+"""Policies are compared by size, whatever they are rewarded for."""
+START = {
+    "unoptimized": {"size": "size_unoptimized"},
+    "Oz": {"size": "size_oz", "throughput": "throughput_oz", "ir_instructions": "ir_instructions_oz"},
+}
+"""For each start state, metrics of the first state, and those of the last that are equal to them."""
 Actions = str | Path | Sequence[str]
+Reward = Objective
+"""The former name of a reward of one's own."""
 
 
-@dataclass(frozen=True)
-class Reward:
-    """A reward of phase ordering.
-
-    Args:
-        metrics: what it needs of every state.
-        of_step: what a step earns, from the metrics before it and after it.
-        baselines: for each start state, the metric that still tells at the end what another one was at the start. Where it is missing,
-            what an episode earned cannot be told from its end alone.
-    """
-
-    metrics: tuple[str, ...]
-    of_step: Callable[[Metrics, Metrics], float]
-    baselines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def start(self, final: Metrics, start: str) -> Metrics:
-        """The metrics of the first state, from those of the last."""
-        return {name: final[baseline] for name, baseline in self.baselines[start].items()}
+def rewards(start: str) -> dict[str, Objective]:
+    """Return the rewards by name, for episodes from a start state."""
+    return {
+        "size": _saved("size", "text", start=start),
+        "throughput": _saved("throughput", start=start),
+        "poset": Objective(("size", "size_unoptimized", "size_oz", "throughput", "throughput_oz"), _poset, ratio=RATIO),
+        "instructions": _saved("ir_instructions", start=start),
+        "none": replace(NOTHING, ratio=RATIO),
+    }
 
 
-def _size(before: Metrics, after: Metrics) -> float:
-    return (before["size"] - after["size"]) / after["size_oz"]
+def _saved(metric: str, *beside: str, start: str) -> Objective:
+    """The decrease of a metric, in units of its value after -Oz."""
+    names, equal = (metric, *beside), START.get(start, START["Oz"]).get(metric)  # the compiler refuses any other start
+    first = None if equal is None else {metric: equal}
+    return Objective((*names, *map(_after_oz, names)), partial(_decrease, metric), first=first, ratio=RATIO)
 
 
-def _throughput(before: Metrics, after: Metrics) -> float:
-    return (before["throughput"] - after["throughput"]) / max(after["throughput_oz"], 1.0)
+def _decrease(metric: str, before: Metrics, after: Metrics) -> float:
+    return (before[metric] - after[metric]) / max(after[_after_oz(metric)], 1.0)
+
+
+def _after_oz(metric: str) -> str:
+    return f"{metric}_oz"
 
 
 def _poset(before: Metrics, after: Metrics) -> float:
     reachable = max(after["size_unoptimized"] - after["size_oz"], 0.01 * after["size_oz"])
-    return 10 * _clip((before["size"] - after["size"]) / reachable) + 5 * _clip(_throughput(before, after))
+    return 10 * _clip((before["size"] - after["size"]) / reachable) + 5 * _clip(_decrease("throughput", before, after))
 
 
 def _clip(change: float, bound: float = 0.2) -> float:
     return min(max(change, -bound), bound)
-
-
-def _instructions(before: Metrics, after: Metrics) -> float:
-    return (before["ir_instructions"] - after["ir_instructions"]) / after["ir_instructions_oz"]
-
-
-REWARDS = {
-    "size": Reward(("size", "text", "size_oz", "text_oz"), _size, {"unoptimized": {"size": "size_unoptimized"}, "Oz": {"size": "size_oz"}}),
-    "throughput": Reward(("throughput", "throughput_oz"), _throughput, {"Oz": {"throughput": "throughput_oz"}}),
-    "poset": Reward(("size", "size_unoptimized", "size_oz", "throughput", "throughput_oz"), _poset),
-    "instructions": Reward(("ir_instructions", "ir_instructions_oz"), _instructions, {"Oz": {"ir_instructions": "ir_instructions_oz"}}),
-    "none": Reward((), lambda before, after: 0.0, {"unoptimized": {}, "Oz": {}}),
-}
 
 
 def read_actions(actions: Actions) -> list[str]:
@@ -91,14 +88,14 @@ def read_actions(actions: Actions) -> list[str]:
 
 PIPELINES = {
     "-Oz + iroutliner": f"{OZ} ; iroutliner",
-    "default<Os>, minsize kept": "default<Os>",
-    "default<O2>, minsize kept": "default<O2>",
+    f"{OS}, minsize kept": OS,
+    f"{O2}, minsize kept": O2,
 }
 """Fixed sequences that anybody would try. They are no -Os and no -O2: every function carries ``minsize``, as for -Oz, and keeps it."""
 
 CLANG = {
-    "clang -Os": "{force-remove-attribute=minsize} forceattrs ; default<Os>",
-    "clang -O2": "{force-remove-attribute=minsize,force-remove-attribute=optsize} forceattrs ; default<O2>",
+    "clang -Os": f"{{force-remove-attribute=minsize}} forceattrs ; {OS}",
+    "clang -O2": f"{{force-remove-attribute=minsize,force-remove-attribute=optsize}} forceattrs ; {O2}",
 }
 """What clang itself makes at its other levels, whose functions carry other attributes. Nothing that a policy for -Oz may choose."""
 
@@ -162,16 +159,14 @@ class PosetRLEnv(CompilerEnv):
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``programs`` | ``"embedded/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora |
     | ``actions`` | ``"default"`` | ``"default"``, ``"odg"``, ``"manual"``, a file with one pipeline text a line, or the texts |
-    | ``reward`` | ``"size"`` | see Rewards; or a ``Reward`` of your own |
+    | ``reward`` | ``"size"`` | see Rewards; or an ``Objective`` of your own |
     | ``observation`` | ``"flow-aware"`` | kind of IR2Vec embedding; the other is ``"symbolic"`` |
     | ``dense`` | True | measure after every step; otherwise at the end alone, where the whole return is paid |
     | ``start`` | ``"unoptimized"`` | state at the first decision; the other is ``"Oz"`` |
     | ``max_steps`` | 15 | decisions at most |
     | ``unique`` | False | whether an action may be taken once only |
-    | ``forbidden`` | () | indices of actions that are never allowed |
-    | ``target``, ``limits``, ``verify``, ``session`` | | see ``CompilerEnv`` |
+    {arguments}
 
     >>> import gymnasium, mlcb_gym
     >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
@@ -208,19 +203,19 @@ class PosetRLEnv(CompilerEnv):
     def __init__(
         self,
         *,
-        programs: Any = "embedded/train",
+        programs: ProgramsLike = "embedded/train",
         actions: Actions = "default",
-        reward: str | Reward = "size",
+        reward: str | Objective = "size",
         observation: str = "flow-aware",
         start: str = "unoptimized",
         max_steps: int = MAX_STEPS,
         unique: bool = False,
         dense: bool = True,
-        **kwargs: Any,
+        **options: Unpack[CompilerOptions],
     ) -> None:
-        if isinstance(reward, str) and reward not in REWARDS:
-            raise TaskError(f"reward={reward!r}: expected one of {', '.join(REWARDS)}")
-        self._reward = REWARDS[reward] if isinstance(reward, str) else reward
+        objective = replace(reward, ratio=reward.ratio or RATIO) if isinstance(reward, Objective) else objective_of(reward, rewards(start))
+        if objective.first is None and not dense:
+            raise TaskError(f"dense=False: from start={start!r} this reward is only known step by step")
         self._start = start
         parameters = {
             "actions": read_actions(actions),
@@ -230,39 +225,23 @@ class PosetRLEnv(CompilerEnv):
             "max_steps": max_steps,
             "unique": unique,
         }
-        super().__init__(programs=programs, parameters=parameters, metrics=self._metrics_wanted(dense), dense=dense, **kwargs)
+        super().__init__(programs=programs, parameters=parameters, objective=objective, dense=dense, **options)
 
     @property
     def actions(self) -> list[str]:
         """The pipeline text of every action."""
         return list(self.task_spec.parameters["actions"])
 
-    @property
-    def objective(self) -> tuple[str, str]:
-        """Phase ordering is objective by size, whatever it is rewarded for."""
-        return "size", "size_oz"
-
-    def reward(self, before: Metrics, after: Metrics) -> float:
-        """See Rewards."""
-        return self._reward.of_step(before, after)
-
     def default_action(self, observation: Observation) -> int:
-        """-Oz, and then nothing more."""
+        """Return -Oz at first, then ``stop``.
+
+        Raises:
+            TaskError: it is none of the actions.
+        """
         text = STOP if observation["progress"] > 0 or self._start == "Oz" else OZ
         if text not in self.actions:
             raise TaskError(f"actions: {text!r}, what LLVM would do, is not among them")
         return self.actions.index(text)
-
-    def measured_at_start(self, final: Metrics) -> Metrics:
-        """A baseline measures the start state too."""
-        return self._reward.start(final, self._start)
-
-    def _metrics_wanted(self, dense: bool) -> tuple[str, ...]:
-        if dense or self._start not in STARTS:  # which the compiler refuses
-            return self._reward.metrics
-        if self._start not in self._reward.baselines:
-            raise TaskError(f"dense=False: from start={self._start!r} this reward is only known step by step")
-        return tuple(dict.fromkeys([*self._reward.metrics, *self._reward.baselines[self._start].values()]))
 
 
 PosetRLVectorEnv = partial(CompilerVectorEnv, PosetRLEnv)

@@ -1,39 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the environments of the register allocator share: what they measure, and which compilers they have."""
+"""The arguments, rewards and docstring passages that the environments of the register allocator share."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, Required, Unpack
 
-import numpy as np
-
-from mlcb_gym import _native
-from mlcb_gym.envs.functions import COST, FunctionEpisodes
+from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.objective import NOTHING, Objective, default_of, objective_of, relative
+from mlcb_gym.envs.options import CompilerOptions
 from mlcb_gym.envs.record import Action, FeatureKind, Observation, ReferencePolicy, TaskRecord
-from mlcb_gym.envs.relative import default_of
+from mlcb_gym.envs.stock import compiler_of
 from mlcb_gym.errors import TaskError
-from mlcb_gym.session import StockSession
+from mlcb_gym.pipelines import O2
+from mlcb_gym.session import FunctionSession, Session, StockSession
+from mlcb_gym.session.functions import COST
 from mlcb_gym.session.objects import object_metrics
 
-METRICS: dict[str, tuple[str, ...]] = {
-    "cost": ("cost", "text"),
-    "cost_guarded": ("cost_guarded", "cost", "text"),
-    "text": ("text", "size"),
-    "throughput": ("throughput", "cost"),
-    "none": (),
+REWARDS = {
+    "cost": relative("cost", "text"),
+    "cost_guarded": relative("cost_guarded", "cost", "text"),
+    "text": relative("text", "size"),
+    "throughput": relative("throughput", "cost"),
+    "none": NOTHING,
 }
-"""What is measured for each reward; the reward is about the first."""
 
 NOT_STOCK_REWARDS = ("cost", "cost_guarded", "throughput")
-"""What an object file does not tell."""
+"""The rewards that an object file does not tell."""
 
 EPISODES = ("module", "function")
 
 LLC = ("-O2", "-filetype=obj", "-relocation-model=pic")
-"""What an untouched ``llc`` is called with, beside its advisor: it runs no pipeline before."""
+"""The arguments of an untouched ``llc``, which runs no pipeline before, beside those of its advisor."""
 
-HEAVIEST = 1e30
-"""The weight of what must not be spilled, which LLVM has as infinity."""
+PARAMETERS = ("pipeline", "optsize", "told")
+
+PASSAGES = {
+    "rewards": """
+    - ``"cost"``: (default - final) / default, where the cost is the one of MLGO's rewards: copies (0.2), loads (4), stores (1) and
+      rematerialisations (0.2 or 1) right after allocation, each times the frequency of its block relative to the entry of its function, summed
+      over the functions; and default is the cost with LLVM's own advisor.
+    - ``"cost_guarded"``: the same where each function keeps LLVM's own allocation if that costs less, as with ``-mlcb-guard``.
+    - ``"text"``, ``"throughput"``: the same for bytes of ``.text``; for llvm-mca cycles, weighted by block frequency and call counts.
+    - ``"none"``: 0, and nothing is measured.
+
+    The reward is paid at the end. With ``dense``, every step is paid the improvement over the default of the functions that were finished since the
+    last decision; the return is the same.
+
+    An illegal action, or one that the compiler does not survive, makes the return -1.""",
+    "end": """
+    Terminated when all functions of the module are allocated, by an illegal action, or when the compiler crashes or exceeds its limits on what was
+    chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``. With ``episode="function"`` also terminated
+    when one function is allocated; the next ``reset`` goes on with the next function, and draws another program only after the last function, or
+    when it is given a seed or a program.""",
+    "allocator": """
+    | ``pipeline`` | ``"default<O2>"`` | passes before code generation, as ``opt -passes`` reads them; ``""`` for none, as in ``llc`` |
+    | ``reward`` | ``"cost"`` | see Rewards; ``"text"`` with a stock compiler |
+    | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have; True with a stock compiler |
+    | ``dense`` | False | measure the cost at every decision; otherwise at the end alone |
+    | ``episode`` | ``"module"`` | or ``"function"``: an episode for each function with any decision, rewarded by its own cost |
+    | ``verify`` | False | run LLVM's machine verifier after allocation |""",
+    "stock": """
+    The stock compiler is an untouched ``clang`` (``llc`` without a pipeline), a process for each episode, over LLVM's interactive channel. It has no
+    ``cost`` and no ``throughput``, no ``dense``, ``forbidden``, ``target``, ``verify``, ``metrics``, and no ``fork``.""",
+}
+"""Passages of the docstrings."""
 
 
 def record(network: Literal["columns", "value"], **reference_policies: Callable[[Observation], Action]) -> TaskRecord:
@@ -51,80 +82,75 @@ def record(network: Literal["columns", "value"], **reference_policies: Callable[
     )
 
 
-class RegAllocEnv(FunctionEpisodes):
-    """An episode of LLVM's greedy register allocator.
+class RegAllocOptions(CompilerOptions, total=False):
+    """The arguments of an environment of the register allocator, for type checkers; the docstrings of the environments have their meaning."""
+
+    programs: ProgramsLike
+    pipeline: str
+    reward: str | None
+    optsize: bool | None
+    told: int | None
+    dense: bool
+    episode: str
+    compiler: str
+
+
+class EnvArguments(CompilerOptions, total=False):
+    """The arguments of ``CompilerEnv``."""
+
+    programs: Required[ProgramsLike]
+    parameters: Required[Mapping[str, Any]]
+    objective: Required[Objective]
+    dense: bool
+    new_session: Callable[[], Session]
+    wrap: Callable[[Session], Session]
+
+
+def env_arguments(
+    advisor: Sequence[str],
+    *,
+    programs: ProgramsLike = "embedded/train",
+    pipeline: str = O2,
+    reward: str | None = None,
+    optsize: bool | None = None,
+    told: int | None = None,
+    dense: bool = False,
+    episode: str = EPISODES[0],
+    compiler: str = "plugin",
+    **options: Unpack[CompilerOptions],
+) -> EnvArguments:
+    """Return the arguments that make a ``CompilerEnv`` an environment of the register allocator.
 
     Args:
-        pipeline: what is run before code generation.
-        reward: by default "cost", and "text" of a stock compiler.
-        optsize: whether functions keep ``minsize`` and ``optsize``.
-        episode: "module", or "function" (see ``FunctionEpisodes``).
-        compiler: "plugin" or "stock".
-        kwargs: see ``AdvisorEnv``.
+        advisor: the options with which an untouched compiler asks.
+
+    Raises:
+        TaskError: the arguments contradict each other.
     """
-
-    parameters = ("pipeline", "optsize", "told")
-    advisor: ClassVar[Sequence[str]]
-    """What makes an untouched compiler ask."""
-
-    def __init__(
-        self,
-        *,
-        programs: Any = "embedded/train",
-        pipeline: str = "default<O2>",
-        reward: str | None = None,
-        optsize: bool | None = None,
-        told: int | None = None,
-        dense: bool = False,
-        episode: str = EPISODES[0],
-        compiler: str = "plugin",
-        **kwargs: Any,
-    ) -> None:
-        stock = compiler == "stock"
-        reward = reward or ("text" if stock else "cost")
-        if stock and reward in NOT_STOCK_REWARDS:
-            raise TaskError(f"reward={reward!r}: a stock compiler does not tell it, expected text or none, or compiler='plugin'")
-        if dense and reward not in ("cost", "none"):
-            raise TaskError(f"dense=True: {reward} is paid at the end alone, expected reward='cost'")
-        if stock and (optsize is False or told):
-            raise TaskError("a stock compiler keeps minsize and optsize, and does not tell its own answer: expected optsize=True, told=0")
-        if episode not in EPISODES:
-            raise TaskError(f"episode={episode!r}: expected one of {', '.join(EPISODES)}")
-        if episode == "function" and (reward != COST or dense):
-            raise TaskError(f"episode='function': reward={reward!r}, dense={dense}: expected reward='cost', which is known when it has its registers")
-        parameters = {
+    stock = compiler == "stock"
+    reward = reward or ("text" if stock else "cost")
+    _check(reward, dense=dense, episode=episode, metrics=options.get("metrics", ()))
+    if stock and reward in NOT_STOCK_REWARDS:
+        raise TaskError(f"reward={reward!r}: a stock compiler does not tell it, expected text or none, or compiler='plugin'")
+    if stock and (optsize is False or told):
+        raise TaskError("a stock compiler keeps minsize and optsize, and does not tell its own answer: expected optsize=True, told=0")
+    return {
+        "programs": programs,
+        "parameters": {
             "pipeline": pipeline,
             "optsize": stock if optsize is None else optsize,
             "told": int(not stock) if told is None else told,
-        }
-        self._pipeline = pipeline
-        super().__init__(
-            per_function=episode == "function",
-            rewards=METRICS,
-            reward=reward,
-            parameters=parameters,
-            dense=dense,
-            compiler=compiler,
-            programs=programs,
-            **kwargs,
-        )
-
-    def _new_stock_session(self) -> StockSession:
-        tool, arguments = stock_command(self._pipeline)
-        return StockSession(tool, arguments, advisor=self.advisor, measure=object_metrics)
-
-    def _observe(self, message: _native.Message) -> None:
-        """Of ranges that must not be spilled, an untouched compiler says infinity, and infinity by infinity."""
-        super()._observe(message)
-        if self._compiler != "stock":
-            return  # the pass has made numbers of them, and this takes as long as the question
-        for name, value in self._observation.items():
-            if value.dtype == np.float32:
-                self._observation[name] = np.nan_to_num(value, nan=1.0, posinf=HEAVIEST)
+        },
+        "objective": objective_of(reward, REWARDS),
+        "dense": dense,
+        "new_session": compiler_of(compiler, partial(_stock, pipeline, advisor), {"dense": dense, **options}),
+        "wrap": FunctionSession if episode == "function" else _whole,
+        **options,
+    }
 
 
 def stock_command(pipeline: str) -> tuple[str, tuple[str, ...]]:
-    """The untouched compiler that runs a pipeline before it allocates, and its command line.
+    """Return the untouched compiler that runs a pipeline before it allocates, and its command line.
 
     Raises:
         TaskError: there is none.
@@ -135,3 +161,24 @@ def stock_command(pipeline: str) -> tuple[str, tuple[str, ...]]:
     if level is None:
         raise TaskError(f"pipeline={pipeline!r}: a stock compiler runs its own, expected default<O1>, O2, O3, Os or Oz, or '' for llc")
     return "clang", (f"-{level[1]}", "-c", "-w")
+
+
+def _check(reward: str, *, dense: bool, episode: str, metrics: Sequence[str]) -> None:
+    if dense and reward not in ("cost", "none"):
+        raise TaskError(f"dense=True: {reward} is paid at the end alone, expected reward='cost'")
+    if episode not in EPISODES:
+        raise TaskError(f"episode={episode!r}: expected one of {', '.join(EPISODES)}")
+    if episode == "function" and (reward != COST or dense):
+        raise TaskError(f"episode='function': reward={reward!r}, dense={dense}: expected reward='cost', which is known when it has its registers")
+    if episode == "function" and metrics:
+        raise TaskError(f"episode='function': metrics={tuple(metrics)}: cost alone is measured of a function, expected episode='module'")
+
+
+def _stock(pipeline: str, advisor: Sequence[str]) -> StockSession:
+    tool, arguments = stock_command(pipeline)
+    return StockSession(tool, arguments, advisor=advisor, measure=object_metrics)
+
+
+def _whole(session: Session) -> Session:
+    """Episodes of whole modules."""
+    return session

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.envs.compiler_env import CompilerEnv, Info
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.halves import Info
 from mlcb_gym.envs.record import Observation
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
-from mlcb_gym.envs.compiler_env import CompilerEnv, Timing
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.driver import Timing
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.session import Session
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from mlcb_gym.corpus.programs import ProgramsLike, resolve
 from mlcb_gym.envs import env_class
-from mlcb_gym.envs.functions import COST
+from mlcb_gym.envs.objective import default_of
 from mlcb_gym.envs.record import Observation
-from mlcb_gym.envs.relative import default_of
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Bench, Evaluation
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.session.functions import COST
 from mlcb_gym.spec import MASK
 
 GUARDED = "cost_guarded"

@@ -11,8 +11,8 @@ from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.objective import default_of
 from mlcb_gym.envs.record import Observation
-from mlcb_gym.envs.relative import default_of
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.evaluation.report import COUNTS, POLICY, SEARCH, Bench, Evaluation
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy

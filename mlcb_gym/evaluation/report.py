@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,7 @@ from rich.table import Table
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.posetrl import REWARDS, PosetRLEnv
+from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.evaluation.statistics import Estimate, estimate
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import PARALLEL, Script, episode, play_in_order, replay
@@ -32,7 +32,6 @@ RANDOM: Mapping[str, Any] = {"actions": "default", "max_steps": 10}
 """What random episodes are drawn from, whatever the policy chooses among."""
 PAIRS = ((POLICY, BEST_FIXED), (POLICY, SEARCH))
 """Methods that are compared with one another, program by program."""
-TIMED = replace(REWARDS["size"], metrics=(*REWARDS["size"].metrics, "llvm_seconds"))
 
 
 @dataclass
@@ -177,7 +176,7 @@ def evaluate_policy(
     chosen = resolve(programs)
     evaluation = Evaluation(str(folder.name), [p.name for p in chosen], [p.project for p in chosen])
     with closing(WorkerSession()) as session:
-        make_env = partial(PosetRLEnv, session=session, programs=chosen, reward=TIMED, dense=False)
+        make_env = partial(PosetRLEnv, session=session, programs=chosen, metrics=("llvm_seconds",), dense=False)
         bench = Bench(partial(make_env, **policy.env_arguments), chosen)
         evaluation.add(POLICY, bench.run(partial(episode, choose=policy.choose), POLICY))
         evaluation.add_guarded(POLICY, f"{POLICY}, guarded")

@@ -124,6 +124,9 @@ class Episode:
         with translated():
             return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer, local=self._local)
 
+    def successor(self) -> None:
+        """Return None: nothing follows the end of a program."""
+
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child; a stopped one would not see it, and is killed. May be called twice."""
         self._host.close()

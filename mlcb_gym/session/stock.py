@@ -8,15 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.measure import ModuleMeasure
 from mlcb_gym.session.process import ToolProcess
 from mlcb_gym.session.request import EpisodeRequest, Target
-from mlcb_gym.spec import TaskSpec, bind
+from mlcb_gym.spec import TaskSpec, Tensor, bind
 
 Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
+"""From the output of a compiler, and names, to metrics."""
 
 INLINER = ("-enable-ml-inliner=release", "-inliner-interactive-channel-base={base}", "-inliner-interactive-include-default")
 EVICTION = ("-regalloc-enable-advisor=release", "-regalloc-evict-interactive-channel-base={base}")
@@ -37,20 +40,19 @@ class StockSession:
         arguments: its command line, but for the program, the output and the advisor; ``"-passes={pipeline}"`` holds a parameter of the task,
             and a name in braces that is none is a TaskError.
         advisor: who asks: INLINER, EVICTION or PRIORITY.
-        measure: from what the compiler wrote, and names, to the metrics of the episode's end; by default those of a module (see
-            ``ModuleMeasure``), which ``opt`` writes. A metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
+        measure: measures what the compiler wrote at the end of an episode; a ``ModuleMeasure`` suits ``opt``, and is closed with the session. A
+            metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
         keep: where the output of an episode goes when it ends well; the last episode's is there.
     """
 
     takes_models: ClassVar[bool] = False
 
     def __init__(
-        self, tool: str, arguments: Sequence[str], *, advisor: Sequence[str], measure: Measure | None = None, keep: Path | None = None
+        self, tool: str, arguments: Sequence[str], *, advisor: Sequence[str], measure: Measure | ModuleMeasure | None = None, keep: Path | None = None
     ) -> None:
         self._tool, self._arguments, self._keep = tool, tuple(arguments), keep
         self._advisor = [word for option in advisor for word in (("-mllvm", option) if tool == "clang" else (option,))]
-        self._modules = ModuleMeasure()
-        self._own_measure = measure
+        self._measure = measure
         self._defaults: dict[tuple[object, ...], dict[str, float]] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StockSession":
@@ -77,12 +79,15 @@ class StockSession:
             raise TaskError("a stock compiler takes no forbidden actions and no target, and verifies nothing: use the worker")
         if request.metrics and request.measure != "end":
             raise TaskError(f"a stock compiler cannot be measured before its end: {', '.join(request.metrics)}: use the worker")
+        if request.metrics and self._measure is None:
+            raise TaskError(f"metrics {', '.join(request.metrics)}: expected a measure, as StockSession(measure=...)")
         tool = self._start(spec, request, advised=True)
         return StockEpisode(spec, request, tool, lambda: self._measured(spec, request, tool.output), self._keep)
 
     def close(self) -> None:
         """Ends the worker that measures; every compiler ends with its episode."""
-        self._modules.close()
+        if isinstance(self._measure, ModuleMeasure):
+            self._measure.close()
 
     def _start(self, spec: TaskSpec, request: EpisodeRequest, *, advised: bool) -> ToolProcess:
         def arguments(base: Path, output: Path) -> list[str | Path]:
@@ -107,11 +112,12 @@ class StockSession:
     def _measured(self, spec: TaskSpec, request: EpisodeRequest, output: Path) -> dict[str, float]:
         metrics = dict(self._default(spec, request))
         if own := [name for name in request.metrics if not name.endswith(DEFAULT)]:
-            metrics |= self._measure(request, output, own)
+            metrics |= self._measured_of(request, output, own)
         return metrics
 
-    def _measure(self, request: EpisodeRequest, output: Path, names: Sequence[str]) -> Mapping[str, float]:
-        return self._own_measure(output, names) if self._own_measure else self._modules(output, names, request.limits)
+    def _measured_of(self, request: EpisodeRequest, output: Path, names: Sequence[str]) -> Mapping[str, float]:
+        assert self._measure is not None
+        return self._measure(output, names, request.limits) if isinstance(self._measure, ModuleMeasure) else self._measure(output, names)
 
     def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
         """The metrics of a program where nobody advises, which do not change from one episode to the next."""
@@ -121,9 +127,14 @@ class StockSession:
         if known is None and names:
             with closing(self._start(spec, request, advised=False)) as tool:
                 tool.finish(request.limits.deadline)
-                known = {f"{name}{DEFAULT}": value for name, value in self._measure(request, tool.output, names).items()}
+                known = {f"{name}{DEFAULT}": value for name, value in self._measured_of(request, tool.output, names).items()}
             self._defaults[key] = known
         return known or {}
+
+
+def bounded(value: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """Return a value of LLVM's with its infinities, as weights of what must not be spilled, at the tensor's bounds, and 1 for one by another."""
+    return np.nan_to_num(value, nan=1.0, posinf=tensor.high, neginf=tensor.low)
 
 
 class StockEpisode(Episode):
@@ -170,6 +181,9 @@ class StockEpisode(Episode):
     def _understood(self, message: _native.Message) -> _native.Message:
         if message.kind == "bye":
             return self._end()
+        for tensor in self._spec.agents[message.agent].inputs:
+            if tensor.name in message.tensors and tensor.dtype.startswith("float"):
+                message.tensors[tensor.name] = bounded(message.tensors[tensor.name], tensor)
         self._state = message.tensors
         return super()._understood(message)
 

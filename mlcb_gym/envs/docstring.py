@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The docstring of an environment: what it shares with others is written once and filled in where the class is made."""
+
+import re
+from collections.abc import Mapping
+from textwrap import indent
+
+from mlcb_gym.envs.options import arguments_of
+from mlcb_gym.spec import TaskSpec, table
+
+ARGUMENTS = {
+    "programs": ('``"embedded/train"``', "paths of .c, .cpp, .bc or .ll files, folders, or names of corpora"),
+    "forbidden": ("()", "indices of actions that are never allowed"),
+    "compiler": ('``"plugin"``', 'the worker of this package; or ``"stock"``, an untouched compiler (see below)'),
+    "target": ("the module's", "``Target``: triple and CPU that code is generated for"),
+    "limits": ("``Limits()``", "CPU time, wall-clock time of a turn, and memory of one episode"),
+    "verify": ("False", "run LLVM's verifier after every action"),
+    "session": (
+        "None",
+        "a session, or its URI: ``worker:``, ``pipe:``, ``shm:`` or ``grpc://HOST:PORT``; by default a worker of its own",
+    ),
+    "metrics": ("()", "metrics of the task's ``.def`` that are measured beside those of the reward"),
+    "render_mode": ("None", '``"ansi"``: ``render`` returns a line of text'),
+}
+"""Default and meaning of the arguments that several environments have."""
+
+
+def filled(env: type, spec: TaskSpec, passages: Mapping[str, str]) -> str:
+    """Return the docstring of an environment with everything in braces filled in.
+
+    ``{observations}`` is a table of the spec's tensors, ``{arguments}`` the rows of those arguments that the docstring has no row of its own for,
+    and ``{NAME}`` the passage of that name.
+    """
+    text = env.__doc__ or ""
+    for name, passage in passages.items():
+        text = text.replace(f"{{{name}}}", passage.strip())
+    text = text.replace("{observations}", indent(table(spec), "    ").strip())
+    return text.replace("{arguments}", "\n    ".join(_rows(env, text)))
+
+
+def _rows(env: type, text: str) -> list[str]:
+    own = set(re.findall(r"\| ``(\w+)`` \|", text))
+    return [f"| ``{name}`` | {' | '.join(ARGUMENTS[name])} |" for name in arguments_of(env) if name not in own]

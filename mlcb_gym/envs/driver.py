@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The compiler beneath an environment: its session, the bound task, and the episode that runs."""
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mlcb_gym import _native
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
+from mlcb_gym.session import EpisodeRequest, RunningEpisode, Session
+from mlcb_gym.spec import TaskSpec
+
+MAX_REDRAWS = 20
+"""Drawn programs that may fail, or leave nothing to decide, before ``first`` gives up."""
+
+
+@dataclass
+class Timing:
+    """Counts and seconds of an environment. They are no part of ``info``, which is equal for equal runs.
+
+    Args:
+        steps: steps taken.
+        episodes: episodes begun.
+        redrawn: programs that were drawn in place of others.
+        waiting: seconds that Python waited for the compiler.
+        cache: hits and misses of the worker's cache of sizes, of all its environments, when the last episode began.
+    """
+
+    steps: int = 0
+    episodes: int = 0
+    redrawn: int = 0
+    waiting: float = 0.0
+    cache: Mapping[str, int] = field(default_factory=dict)
+
+
+class Driver:
+    """A compiler that plays episodes of one bound task, one at a time.
+
+    Args:
+        task: its name.
+        parameters: what it is bound with.
+        request: what every episode is started with, but for its program.
+        session: the compiler.
+        owned: whether ``close`` ends the compiler.
+        wrap: from the session to the one that episodes are begun in, as ``FunctionSession``.
+        check: raises TaskError where the bound task does not have what is asked of it.
+
+    Raises:
+        TaskError: the task cannot be bound with these parameters.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        parameters: Mapping[str, Any],
+        request: EpisodeRequest,
+        *,
+        session: Session,
+        owned: bool,
+        wrap: Callable[[Session], Session],
+        check: Callable[[TaskSpec], None],
+    ) -> None:
+        self.session, self.timing = session, Timing()
+        self._request, self._owned, self._source = request, owned, wrap(session)
+        self._episode: RunningEpisode | None = None
+        self._successor: RunningEpisode | None = None
+        try:
+            self.spec = session.configure(task, parameters)
+            check(self.spec)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an episode runs."""
+        return self._episode is not None
+
+    @property
+    def takes_models(self) -> bool:
+        """Whether models in the compiler can take the decisions of an episode."""
+        return self._source.takes_models
+
+    def begin(self, program: Program) -> None:
+        """Starts an episode; ``first`` waits for its first observation.
+
+        Raises:
+            SessionLost: the compiler cannot be reached.
+        """
+        self.leave()
+        self.drop_successor()
+        self.program = program
+        self._episode = self._source.begin(self.spec, replace(self._request, program=program.bitcode))
+
+    def resume(self) -> bool:
+        """Starts the episode that follows the last one in the same program; False where there is none."""
+        if self._successor is None:
+            return False
+        self._episode, self._successor = self._successor, None
+        return True
+
+    def first(self, redraw: Callable[[], Program] | None) -> _native.Message:
+        """Waits for the first observation. Where the program fails or leaves nothing to decide, an episode of another one is started.
+
+        Args:
+            redraw: draws a program; None where no other will do.
+
+        Raises:
+            CompilerError: the compiler cannot read the program.
+            NoDecisions: the program leaves nothing to decide.
+            SessionLost: the compiler is gone.
+        """
+        redraws, restarts = (0, 0) if redraw is None else (MAX_REDRAWS, 1)
+        while True:
+            try:
+                return self._first()
+            except (NoDecisions, CompilerError):
+                redraws -= 1
+                if redraw is None or redraws < 0:
+                    raise
+            except SessionLost:
+                restarts -= 1
+                if redraw is None or restarts < 0:
+                    raise
+            self.timing.redrawn += 1
+            self.begin(redraw())
+
+    def advise(self, advice: int | float) -> None:
+        """Sends advice for the last observation."""
+        assert self._episode is not None
+        self._episode.advise(advice)
+
+    def delegate(self, models: Sequence[bytes]) -> None:
+        """Lets models in the compiler take the remaining decisions.
+
+        Raises:
+            TaskError: the compiler takes no models, or not so many.
+        """
+        assert self._episode is not None
+        self._episode.delegate(models)
+        self._request = replace(self._request, models=True)  # the next episode will have its decisions taken so, too
+
+    def receive(self) -> _native.Message:
+        """Waits for the next observation, or the end of the episode.
+
+        Raises:
+            CompilerError: the compiler failed on what it was advised. The episode is over.
+            SessionLost: the compiler is gone. The episode is over.
+        """
+        assert self._episode is not None
+        started = time.perf_counter()
+        try:
+            return self._episode.receive()
+        except (CompilerError, SessionLost):
+            self.leave()
+            raise
+        finally:
+            self.timing.waiting += time.perf_counter() - started
+
+    def ready(self) -> bool:
+        """Whether ``receive`` returns or raises at once; True where no episode runs."""
+        return self._episode is None or self._episode.ready()
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on until ``ready``, as a selector does; -1 where no episode runs."""
+        return -1 if self._episode is None else self._episode.fileno()
+
+    def fork(self) -> "Driver":
+        """Return a second driver at the same decision of the same episode, with its own times."""
+        assert self._episode is not None
+        clone = copy.copy(self)
+        clone._owned, clone.timing = False, Timing()
+        clone._episode = self._episode.fork()
+        clone.receive()
+        return clone
+
+    def leave(self) -> None:
+        """Ends the episode, if one runs. The one that follows it in the same program waits for ``resume``."""
+        if self._episode is not None:
+            self._successor = self._episode.successor()
+            self._episode.close()
+            self._episode = None
+
+    def drop_successor(self) -> None:
+        """Ends the episode that waits for ``resume``."""
+        if self._successor is not None:
+            self._successor.close()
+            self._successor = None
+
+    def close(self) -> None:
+        """Ends the episode and, where it is owned, the compiler. May be called twice."""
+        self.leave()
+        self.drop_successor()
+        if self._owned:
+            self.session.close()
+
+    def _first(self) -> _native.Message:
+        try:
+            message = self.receive()
+        except CompilerError as error:
+            raise CompilerError(f"{self.program.name}: {error}") from error
+        if message.kind == "episode_end":
+            self.leave()
+            raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
+        assert self._episode is not None
+        self.timing.episodes += 1
+        self.timing.cache = self._episode.cache
+        return message
