@@ -105,7 +105,7 @@ CLANG = {
 
 def fixed_sequences(texts: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment in which the one action of an episode is one of these texts."""
-    return {"actions": [*texts, STOP], "max_steps": 1}
+    return {"actions": [*texts, STOP], "start": STARTS[0], "max_steps": 1}
 
 
 def _references(found: FixedSequences) -> tuple[dict[str, ReferencePolicy], dict[str, list[ReferencePolicy]]]:
@@ -200,8 +200,9 @@ class PosetRLEnv(CompilerEnv):
         baseline="-Oz",
         reference_policies=REFERENCES,
         portfolios=PORTFOLIOS,
-        random={"actions": "default", "max_steps": MAX_STEPS},
+        random={"actions": "default", "start": STARTS[0], "max_steps": MAX_STEPS},
         fixed_sequences=fixed_sequences,
+        usual_sequences=(OZ, *PIPELINES.values(), f"{OZ} ; iroutliner ; {OZ}"),
     )
     parameters = ("actions", "start", "max_steps", "unique", "observation")
 
@@ -216,6 +217,7 @@ class PosetRLEnv(CompilerEnv):
         max_steps: int = MAX_STEPS,
         unique: bool = False,
         dense: bool = True,
+        metrics: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         if isinstance(reward, str) and reward not in REWARDS:
@@ -230,7 +232,7 @@ class PosetRLEnv(CompilerEnv):
             "max_steps": max_steps,
             "unique": unique,
         }
-        super().__init__(programs=programs, parameters=parameters, metrics=self._metrics_wanted(dense), dense=dense, **kwargs)
+        super().__init__(programs=programs, parameters=parameters, metrics=(*self._metrics_wanted(dense), *metrics), dense=dense, **kwargs)
 
     @property
     def actions(self) -> list[str]:

@@ -19,17 +19,18 @@ class RelativeEnv(CompilerEnv):
     Args:
         rewards: what is measured for each reward; the reward is about the first.
         reward: which of them.
+        metrics: what is measured beside it.
         kwargs: see ``CompilerEnv``.
 
     Raises:
         TaskError: a reward that is none.
     """
 
-    def __init__(self, *, rewards: Mapping[str, Sequence[str]], reward: str, **kwargs: Any) -> None:
+    def __init__(self, *, rewards: Mapping[str, Sequence[str]], reward: str, metrics: Sequence[str] = (), **kwargs: Any) -> None:
         if reward not in rewards:
             raise TaskError(f"reward={reward!r}: expected one of {', '.join(rewards)}")
         self._measure = next(iter(rewards[reward]), None)
-        super().__init__(metrics=list(dict.fromkeys([*rewards[reward], *map(default_of, rewards[reward])])), **kwargs)
+        super().__init__(metrics=list(dict.fromkeys([*rewards[reward], *map(default_of, rewards[reward]), *metrics])), **kwargs)
 
     @property
     def objective(self) -> tuple[str, str] | None:
