@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
-from mlcb_gym.evaluation.allocating import evaluate_allocation
+from mlcb_gym.evaluation.metrics import evaluate_metrics
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
@@ -229,14 +230,15 @@ def test_guard_asks_no_learner(policies: Mapping[str, Path], beside: Sequence[st
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], tmp_path: Path) -> None:
     (tmp_path / "leaf.c").write_text(LEAF)
-    evaluation = evaluate_allocation(policies[task], [PROGRAM, tmp_path / "leaf.c"], counts=(1,))
+    evaluation = evaluate_metrics(policies[task], [PROGRAM, tmp_path / "leaf.c"], best_of=(1,))
+    costs: Mapping[str, Sequence[Any]] = evaluation.ratios["cost"]
     methods = {"policy"} | nulls
-    assert set(evaluation.size) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
-    assert all(evaluation.size[f"{method}, guarded"][0] <= min(1, evaluation.size[method][0]) for method in methods)
-    assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
-    assert evaluation.size["random, best of 1"][0] != 1.0
+    assert set(costs) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
+    assert all(costs[f"{method}, guarded"][0] <= min(1, costs[method][0]) for method in methods)
+    assert all(ratios[1] == 1.0 for ratios in costs.values())
+    assert costs["random, best of 1"][0] != 1.0
     assert not evaluation.failures
-    assert np.isfinite(evaluation.estimates("policy")["size"].mean)  # type: ignore[union-attr]
+    assert np.isfinite(evaluation.estimates("policy")["cost"].mean)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("task", ["RegAllocEviction-v0", "RegAllocPriority-v0"])

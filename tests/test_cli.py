@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import pytest
 
-from mlcb_gym.cli.options import validation_of
+from mlcb_gym import envs
+from mlcb_gym.cli.arguments import env_parameters, task_options
+from mlcb_gym.corpus.programs import validation_of
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.session import Limits
+
+ONE = ("--programs", "embedded/validation/chacha20")
 
 
 def mlcb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -40,9 +49,13 @@ def test_corpus_list_names_the_programs() -> None:
 )
 def test_what_is_wrong_is_one_line_and_exit_code_1(arguments: tuple[str, ...]) -> None:
     done = mlcb(*arguments)
+    assert_one_line(done, "no-such-thing")
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], said: str) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("mlcb: ")
-    assert "no-such-thing" in done.stderr
+    assert said in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -52,8 +65,70 @@ def test_check_says_that_an_environment_conforms() -> None:
 
 def test_argument_that_an_environment_has_not_is_named() -> None:
     done = mlcb("train", "posetrl", "--output", "unused", "--programs", "embedded/train", "--env", "rewardd=size")
-    assert done.returncode == 2
-    assert "rewardd: posetrl has no such argument" in done.stderr
+    assert_one_line(done, "rewardd: posetrl has no such argument, expected one of actions, dense, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("train", "inliner", "--max-steps", "3", "--output", "unused"),
+            "inliner has no option --max-steps, expected one of --compiler, --context, ",
+        ),
+        (("train", "--max-steps=x", "posetrl", "--output", "unused"), "--max-steps x: expected int"),
+        (("search", "posetrl", "--decisions", "5", *ONE, "--output", "unused"), "posetrl: its search has no option decisions, expected none"),
+        (
+            ("search", "inliner", "--sequences", "5", *ONE, "--output", "unused"),
+            "inliner: its search has no option sequences, expected one of policy, ",
+        ),
+        (("search", "eviction", "--decisions", "0", *ONE, "--output", "unused"), "decisions=0: expected 1 or more"),
+        (("evaluate", "eviction", "--search", *ONE), "eviction: a search tries the other of two answers"),
+        (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not judged by size"),
+        (("evaluate", "inliner", "--growth", "3", *ONE), "inliner: growth: settled by the policy"),
+        (("evaluate", "posetrl", "--rounds", "3", *ONE), "posetrl has no option --rounds, expected one of --actions, --best-of, "),
+        (("evaluate", "loop-distribution", "--dimension", "0"), "loop_distribution: no environment is made in its evaluation"),
+        (("log", "record", "posetrl", "x.log", "--output", "unused"), "posetrl: unexpected argument 'x.log'"),
+    ],
+)
+def test_option_that_a_task_has_not_is_named_with_those_it_has(arguments: tuple[str, ...], said: str) -> None:
+    assert_one_line(mlcb(*arguments), said)
+
+
+def test_arguments_of_an_environment_are_options(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    given = ("--max-steps", "2", "--start", "Oz", "--actions", "odg", "--env", "dense=false", "--reward=none", *ONE)
+    done = mlcb("log", "record", *given, "posetrl", "--policy", "random", "--output", log)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"[12] decisions in 1 episodes", done.stdout)
+
+
+def test_help_of_a_command_with_a_task_lists_the_arguments_of_its_environment() -> None:
+    printed = mlcb("train", "inliner", "--help").stdout
+    assert all(name in printed for name in ("--algo", "--growth", "--embedding"))
+    assert "--growth" not in mlcb("train", "--help").stdout
+
+
+class Options(TypedDict, total=False):
+    """Options that several environments share."""
+
+    pace: int
+
+
+class PacedEnv(CompilerEnv):
+    """An environment whose shared options are declared in a ``TypedDict``."""
+
+    task = "paced"
+
+    def __init__(self, *, speed: float = 1.0, limits: Limits = Limits(), **options: Unpack[Options]) -> None:
+        raise NotImplementedError
+
+
+def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envs, "env_class", lambda task: PacedEnv)
+    assert list(env_parameters("paced")) == ["pace", "speed"]
+    assert task_options("paced", ["--pace", "3", "--speed", "2"], ["pace=4"]) == ({"pace": 4, "speed": 2},)
+    with pytest.raises(TaskError, match=r"--pace x: expected int"):
+        task_options("paced", ["--pace", "x"], None)
 
 
 def test_list_begins_with_tasks_and_their_environments() -> None:

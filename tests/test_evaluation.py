@@ -13,17 +13,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.evaluation.report import BEST_FIXED, OZ, POLICY, TIMED, Evaluation, evaluate_policy
+from mlcb_gym.envs import posetrl
+from mlcb_gym.envs.fixed_sequences import FixedSequences
+from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
+from mlcb_gym.evaluation.metrics import PAIRS, TraceRows, evaluate_metrics
+from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.play import play_in_order, replay
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
-from mlcb_gym.search.fixed_sequences import CLANG, Baselines
 from mlcb_gym.session.objects import object_size
 from mlcb_gym.toolchain import tool
 
 STOP = 4
+OZ, BEST_FIXED = "-Oz", "best fixed sequence"
+SIZE = {"size": ("size", "size_oz"), "text": ("text", "text_oz")}
 RATIOS = [0.9, 0.8, 1.1, 1.0]
 PROJECTS = ["a", "a", "b", "b"]
 
@@ -33,13 +37,17 @@ def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:
 
 
 @pytest.fixture
-def evaluation() -> Evaluation:
-    made = Evaluation("mine", [f"p{i}" for i in range(4)], PROJECTS)
+def rows() -> TraceRows:
+    made = TraceRows(Evaluation(policy="mine", programs=[f"p{i}" for i in range(4)], projects=PROJECTS, baseline=OZ, pairs=PAIRS), SIZE)
     made.add_baseline(traces([1.0] * 4, seconds=0.010))
-    made.add(POLICY, traces(RATIOS, seconds=0.005))
-    made.add_guarded(POLICY, "guarded")
+    made.add_guarded(POLICY, traces(RATIOS, seconds=0.005))
     made.add(BEST_FIXED, traces([2 * ratio for ratio in RATIOS]))
     return made
+
+
+@pytest.fixture
+def evaluation(rows: TraceRows) -> Evaluation:
+    return rows.evaluation
 
 
 def test_interval_by_project_draws_whole_projects() -> None:
@@ -59,19 +67,19 @@ def test_project_with_more_programs_weighs_more() -> None:
     assert estimate([0.5, 0.5, 0.5, 1.0], ["a", "a", "a", "b"]).mean == pytest.approx(geomean([0.5, 0.5, 0.5, 1.0]))
 
 
-def test_time_is_that_of_all_episodes_that_the_best_is_taken_of(evaluation: Evaluation) -> None:
-    evaluation.add_best("best of 3", [traces(RATIOS, seconds=s) for s in (0.010, 0.020, 0.030)])
+def test_time_is_that_of_all_episodes_that_the_best_is_taken_of(rows: TraceRows, evaluation: Evaluation) -> None:
+    rows.add("best of 3", *(traces(RATIOS, seconds=s) for s in (0.010, 0.020, 0.030)))
     assert evaluation.seconds["best of 3"] == pytest.approx([0.060] * 4)
     time = evaluation.estimates("best of 3")["time"]
     assert time is not None
     assert time.mean == pytest.approx(6.0)
 
 
-def test_time_of_a_failed_episode_is_not_known(evaluation: Evaluation) -> None:
+def test_time_of_a_failed_episode_is_not_known(rows: TraceRows, evaluation: Evaluation) -> None:
     failed = replace(traces([0.5])[0], error="crash", ratios=())
-    evaluation.add("risky", [failed, *traces(RATIOS, seconds=0.020)[1:]])
+    rows.add("risky", [failed, *traces(RATIOS, seconds=0.020)[1:]])
     assert evaluation.seconds["risky"][0] is None
-    assert evaluation.size["risky"][0] == FAILED_RATIO
+    assert evaluation.ratios["size"]["risky"][0] == FAILED_RATIO
     time = evaluation.estimates("risky")["time"]
     assert time is not None
     assert (time.mean, time.programs) == (pytest.approx(2.0), 3)
@@ -93,13 +101,14 @@ def test_table_and_json_say_the_same(evaluation: Evaluation, tmp_path: Path) -> 
     by_project = f"{size['by_project']['low']:.4f}-{size['by_project']['high']:.4f}"
     assert all(said in shown for said in (f"{size['mean']:.4f}", by_project, f"{time['mean']:.2f}", "4 programs of 2 projects"))
     assert written["paired"][f"{POLICY} / {BEST_FIXED}"]["size"]["mean"] == pytest.approx(0.5)
-    assert written["summary"]["guarded"]["time"] is None
+    assert written["summary"]["policy, guarded"]["time"] is None
+    assert written["ratios"]["size"]["policy, guarded"] == [0.9, 0.8, 1.0, 1.0]
     assert (tmp_path / "evaluation.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_seconds_of_an_episode_are_those_of_all_its_turns(make_env: Callable[..., PosetRLEnv], program: Path, dense: bool) -> None:
-    env = make_env(reward=TIMED, dense=dense)
+    env = make_env(metrics=("llvm_seconds",), dense=dense)
     short, long = play_in_order([env], (replay(program, (*(2,) * count, STOP)) for count in (1, 10)))
     assert short.seconds is not None
     assert long.seconds is not None
@@ -114,12 +123,14 @@ def test_other_levels_are_clangs_own(make_env: Callable[..., PosetRLEnv], tmp_pa
     assert trace.measured["size"] == object_size(tmp_path / "aes.o")
 
 
-def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:
-    few = Baselines("default<Oz> ; iroutliner", ("default<Oz>", "default<Oz> ; iroutliner"))
-    evaluation = evaluate_policy(shipped()["posetrl"], ["embedded/test/aes"], counts=(1, 2), baselines=few)
-    assert {POLICY, OZ, BEST_FIXED, "coreset, best of 2", "random, best of 1", "random, best of 2"} < set(evaluation.size)
+def test_policy_is_evaluated_against_everything_that_does_not_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    references, portfolios = posetrl._references(FixedSequences("default<Oz> ; iroutliner", ("default<Oz>", "default<Oz> ; iroutliner")))
+    monkeypatch.setattr(PosetRLEnv, "record", replace(PosetRLEnv.record, reference_policies=references, portfolios=portfolios))
+    evaluation = evaluate_metrics(shipped()["posetrl"], ["embedded/test/aes"], best_of=(1, 2))
+    sizes = evaluation.ratios["size"]
+    assert {POLICY, OZ, BEST_FIXED, "coreset, best of 2", "random, best of 1", "random, best of 2"} < set(evaluation.methods)
     assert evaluation.projects == ["aes"]
-    assert evaluation.size["coreset, best of 1"] == [1.0]
-    assert evaluation.size["coreset, best of 2"] == [min(1.0, *evaluation.size[BEST_FIXED])]
-    assert all(np.isfinite(s) for method in evaluation.seconds if "guarded" not in method for s in evaluation.seconds[method])
+    assert sizes["coreset, best of 1"] == [1.0]
+    assert sizes["coreset, best of 2"] == [min(1.0, *(ratio for ratio in sizes[BEST_FIXED] if ratio))]
+    assert all(np.isfinite(s or np.nan) for method in evaluation.seconds if "guarded" not in method for s in evaluation.seconds[method])
     assert not evaluation.failures

@@ -19,6 +19,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout import log as logs
+from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
 from tests.conftest import ACTIONS
@@ -38,7 +39,7 @@ def env(program: Path, scripted: ScriptedCompiler) -> Iterator[PosetRLEnv]:
 @pytest.fixture
 def log(env: PosetRLEnv, tmp_path: Path) -> Path:
     path = tmp_path / "recorded.log"
-    logs.record(env, env.programs, logs.random(1, env), path, episodes=2)
+    logs.record(env, env.programs, random(np.random.default_rng(1)), path, episodes=2)
     return path
 
 

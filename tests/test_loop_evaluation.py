@@ -10,10 +10,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from mlcb_gym.cli.main import app
+from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
-from mlcb_gym.evaluation.report import POLICY
-from mlcb_gym.evaluation.run_time import LoopEvaluation, evaluate_loops
+from mlcb_gym.evaluation.report import POLICY, Evaluation
+from mlcb_gym.evaluation.run_time import COLUMN, evaluate_run_time, run_time_evaluation
+from mlcb_gym.evaluation.statistics import Estimate
 from tests.test_loop_policy import write_policy
 
 FEW = Bounds(cuts=8, orders=3)
@@ -28,51 +30,53 @@ def always(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def evaluation() -> LoopEvaluation:
-    made = LoopEvaluation("mine", [], [], rounds=1)
-    for number, ratios in enumerate([(0.5, 0.5), (1.0, 0.5), (2.0, 1.0)]):
-        policy, best = ratios
-        made.programs.append(f"p{number}")
-        made.projects.append("p")
-        seconds = {BASELINE: 3.0, AGAIN: 3.0, LLVM: 1.5, ALWAYS: 3.0, POLICY: 3 * policy, OPTIMUM: 3 * best}
-        made.add(seconds, Tried(nodes=9, cuts=64, orders=32, executables=number))
-    return made
+def evaluation() -> Evaluation:
+    same: dict[str, list[float | None]] = {BASELINE: [3.0] * 3, AGAIN: [3.0] * 3, LLVM: [1.5] * 3, ALWAYS: [3.0] * 3}
+    tried = [Tried(nodes=9, cuts=64, orders=32, executables=number) for number in range(3)]
+    programs = [Program(f"p{number}", f"p{number}", Path(), "p", "") for number in range(3)]
+    return run_time_evaluation("mine", programs, {**same, POLICY: [1.5, 3.0, 6.0], OPTIMUM: [1.5, 1.5, 3.0]}, tried, rounds=1)
 
 
-def shown(evaluation: LoopEvaluation) -> str:
+def estimated(evaluation: Evaluation, method: str, other: str | None = None) -> Estimate:
+    found = evaluation.estimates(method, other)[COLUMN]
+    assert found is not None
+    return found
+
+
+def shown(evaluation: Evaluation) -> str:
     console = Console(width=250, file=io.StringIO(), record=True)
     console.print(evaluation.table())
     return " ".join(console.export_text().split())
 
 
-def test_part_of_the_gap_is_told(evaluation: LoopEvaluation) -> None:
-    assert evaluation.estimate(POLICY).mean == pytest.approx(1.0)
-    assert [evaluation.reached(method) for method in (BASELINE, POLICY, OPTIMUM)] == pytest.approx([0, 0, 1])
-    assert evaluation.estimate(POLICY, LLVM).mean == pytest.approx(2.0)
+def test_part_of_the_gap_is_told(evaluation: Evaluation) -> None:
+    assert estimated(evaluation, POLICY).mean == pytest.approx(1.0)
+    assert [evaluation.closed(method) for method in (BASELINE, POLICY, OPTIMUM)] == pytest.approx([0, 0, 1])
+    assert estimated(evaluation, POLICY, LLVM).mean == pytest.approx(2.0)
     evaluation.seconds[OPTIMUM] = evaluation.seconds[BASELINE]
-    assert evaluation.reached(POLICY) is None
+    assert evaluation.closed(POLICY) is None
 
 
-def test_table_json_and_plot_are_of_the_same(evaluation: LoopEvaluation, tmp_path: Path) -> None:
+def test_table_json_and_plot_are_of_the_same(evaluation: Evaluation, tmp_path: Path) -> None:
     evaluation.write(tmp_path)
     written = json.loads((tmp_path / "evaluation.json").read_text())
     text = shown(evaluation)
-    best = written["summary"][OPTIMUM]
+    best = written["summary"][OPTIMUM][COLUMN]
     assert all(said in text for said in (f"{best['mean']:.4f}", "100%", f"{POLICY} / {LLVM}", "in 3 programs of 64 drawn ones", "32 drawn orders"))
-    assert written["paired"][f"{POLICY} / {OPTIMUM}"]["mean"] == pytest.approx(evaluation.estimate(POLICY, OPTIMUM).mean)
+    assert written["paired"][f"{POLICY} / {OPTIMUM}"][COLUMN]["mean"] == pytest.approx(estimated(evaluation, POLICY, OPTIMUM).mean)
     assert (tmp_path / "evaluation.png").stat().st_size > 0
 
 
 def test_policy_is_timed_beside_all_that_can_be_tried(always: Path) -> None:
-    evaluation = evaluate_loops(always, TWO, counts=(1, 2), rounds=3, bounds=FEW)
+    evaluation = evaluate_run_time(always, TWO, best_of=(1, 2), rounds=3, bounds=FEW)
     assert evaluation.programs == TWO
     assert set(evaluation.seconds) == {BASELINE, AGAIN, LLVM, POLICY, NEVER, ALWAYS, "random, best of 2", "random, mean of 2", OPTIMUM}
     assert evaluation.seconds[NEVER] == evaluation.seconds[BASELINE]
     assert evaluation.seconds[POLICY] == evaluation.seconds[ALWAYS]
-    assert all(0 < seconds < 1 for method in evaluation.seconds.values() for seconds in method)
-    assert all(ratio < 0.95 for ratio in evaluation.ratios(OPTIMUM))
-    assert [(t.nodes, t.cuts, t.orders, t.all_cuts) for t in evaluation.tried] == [(2, 2, 3, True), (5, 8, 3, False)]
-    assert all(1 < t.executables <= t.cuts + t.orders for t in evaluation.tried)
+    assert all(seconds and 0 < seconds < 1 for method in evaluation.seconds.values() for seconds in method)
+    assert all(ratio and ratio < 0.95 for ratio in evaluation.programs_of(COLUMN, OPTIMUM))
+    assert [(t.nodes, t.cuts, t.orders, t.all_cuts) for t in evaluation.details["tried"]] == [(2, 2, 3, True), (5, 8, 3, False)]
+    assert all(1 < t.executables <= t.cuts + t.orders for t in evaluation.details["tried"])
 
 
 WHOLE = """
@@ -91,9 +95,10 @@ int main(void) {
 
 def test_any_program_is_timed_as_a_whole(always: Path, tmp_path: Path) -> None:
     (tmp_path / "whole.c").write_text(WHOLE)
-    evaluation = evaluate_loops(always, tmp_path / "whole.c", counts=(1,), rounds=2, bounds=Bounds(cuts=2, orders=1))
-    assert (evaluation.tried[0].nodes, evaluation.tried[0].all_cuts) == (2, True)
-    assert all(0 < seconds < 5 for (seconds,) in evaluation.seconds.values())
+    evaluation = evaluate_run_time(always, tmp_path / "whole.c", best_of=(1,), rounds=2, bounds=Bounds(cuts=2, orders=1))
+    (tried,) = evaluation.details["tried"]
+    assert (tried.nodes, tried.all_cuts) == (2, True)
+    assert all(seconds and 0 < seconds < 5 for (seconds,) in evaluation.seconds.values())
 
 
 OTHERWISE = """
@@ -120,7 +125,7 @@ int main(void) {
 def test_program_that_cannot_be_compared_is_an_error(text: str, message: str, always: Path, tmp_path: Path) -> None:
     (tmp_path / "p.c").write_text(text)
     with pytest.raises(ProgramError, match=message):
-        evaluate_loops(always, tmp_path / "p.c", counts=(1,), rounds=1, bounds=FEW)
+        evaluate_run_time(always, tmp_path / "p.c", best_of=(1,), rounds=1, bounds=FEW)
 
 
 def test_command_prints_the_table_and_writes_the_plot(always: Path, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.testing import ScriptedCompiler
+from mlcb_gym.training.algorithms import algorithms
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.environment import Environment, Shaping, TrainingEnv
 from mlcb_gym.training.profile import Shares, Stopwatch
-from mlcb_gym.training.run import RECIPES, recipe
+from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from tests import known_optimum
 from tests.known_optimum import OPTIMUM, PROGRAMS
@@ -51,7 +52,7 @@ def run(output: Path, *, algorithm: str = "ppo", iterations: int = 2, resume: bo
     )
 
 
-@pytest.mark.parametrize("algorithm", RECIPES)
+@pytest.mark.parametrize("algorithm", algorithms())
 def test_two_iterations_of_each_recipe_leave_a_checkpoint(tmp_path: Path, algorithm: str) -> None:
     run(tmp_path, algorithm=algorithm)
     assert read_run(tmp_path / "last")["progress"]["iteration"] == 2

@@ -2,24 +2,25 @@
 """``mlcb log``: episodes in the format of LLVM's training log."""
 
 import sys
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mlcb_gym.cli.options import Task
-from mlcb_gym.envs import environments
+from mlcb_gym.cli.arguments import ANY_OPTION, TaskCommand, task_options
+from mlcb_gym.cli.options import EnvArguments, Seed, Task
+from mlcb_gym.envs import env_class
 from mlcb_gym.errors import CompilerError
 
 app = typer.Typer(help="Logs in the format of LLVM's -training-log, which MLGO's tools read.", no_args_is_help=True)
 
-Log = Annotated[Path, typer.Argument(help="a log")]
+Log = Annotated[Path, typer.Argument(help="A log.")]
 
 
 @app.command()
 def show(log: Log) -> None:
-    """Print what a log declares, and how much of it there is."""
+    """Print the tensors that a log declares, and the number of its observations."""
     from rich.console import Console
 
     from mlcb_gym.rollout.log import summary
@@ -29,8 +30,8 @@ def show(log: Log) -> None:
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="a log, or a .jsonl")],
-    target: Annotated[Path, typer.Argument(help=".jsonl, .npz; from .jsonl: a log")],
+    source: Annotated[Path, typer.Argument(help="A log, or a .jsonl.")],
+    target: Annotated[Path, typer.Argument(help="The file to write: .jsonl or .npz; from .jsonl, a log.")],
 ) -> None:
     """Write a log as lines of JSON, as NumPy arrays, or lines of JSON as a log."""
     from mlcb_gym.rollout import log as logs
@@ -38,42 +39,36 @@ def convert(
     logs.convert(source, target)
 
 
-@app.command()
+@app.command(cls=TaskCommand, context_settings=ANY_OPTION)
 def record(
+    ctx: typer.Context,
     task: Task,
-    output: Annotated[Path, typer.Option("--output", "-o", help="the log to write")],
-    programs: Annotated[str, typer.Option(help="what is compiled")] = "embedded/train",
-    policy: Annotated[str, typer.Option(help="who decides: default: (LLVM's own heuristic), random, or a policy folder")] = "default:",
-    episodes: Annotated[int, typer.Option(min=1, help="of each program")] = 1,
-    seed: int = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The log to write.")],
+    programs: Annotated[str, typer.Option(help="The programs that are compiled.")] = "embedded/train",
+    policy: Annotated[str, typer.Option(help="The policy: default: (LLVM's own heuristic), random, or a policy folder.")] = "default:",
+    episodes: Annotated[int, typer.Option(min=1, help="The episodes of each program.")] = 1,
+    seed: Seed = 1,
+    env: EnvArguments = None,
 ) -> None:
-    """Play episodes, and write what was seen, decided and earned."""
+    """Play episodes, and write their observations, decisions and rewards.
+
+    Arguments of the task's environment are options too: `mlcb log record TASK --help` lists them.
+    """
+    import numpy as np
+
     from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.rollout import log as logs
+    from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+    from mlcb_gym.rollout.random_policy import random
 
+    (arguments,) = task_options(task, ctx.args, env)
+    exported = None if policy in ("default:", "random") else OnnxPolicy(Path(policy))
     chosen = resolve(programs)
-    with ExitStack() as open_:
-        env = open_.enter_context(closing(_make(task, policy, programs=chosen)))
-        if policy == "default:":
-            choose = env.default_action
-        elif policy == "random":
-            choose = logs.random(seed, env)
-        else:
-            choose = open_.enter_context(logs.of_policy(Path(policy), env))
-        recorded = logs.record(env, chosen, choose, output, episodes=episodes)
+    with closing(env_class(task)(programs=chosen, **(exported.env_arguments if exported else {}) | arguments)) as made:
+        choose = exported.player(made) if exported else random(np.random.default_rng(seed)) if policy == "random" else made.default_action
+        recorded = logs.record(made, chosen, choose, output, episodes=episodes)
     for context, error in recorded.failed.items():
         print(f"{context}: {error}", file=sys.stderr)
     if not recorded.episodes:
         raise CompilerError("no program could be recorded")
     print(f"{output}: {recorded.decisions} decisions in {recorded.episodes} episodes")
-
-
-def _make(task: Task, policy: str, **arguments: Any) -> Any:
-    """The environment that the policy is for, or the default one."""
-    import gymnasium
-
-    from mlcb_gym.rollout.onnx_policy import OnnxPolicy
-
-    if policy not in ("default:", "random"):
-        arguments |= OnnxPolicy(Path(policy)).env_arguments
-    return gymnasium.make(environments()[task], **arguments).unwrapped

@@ -95,3 +95,9 @@ def _of_kernel(kernel: kernels.Kernel) -> Program:
 
 def _of_module(module: corpora.Module) -> Program:
     return Program(module.uri, module.uri, module.path, module.project, module.sha256)
+
+
+def validation_of(programs: Sequence[str]) -> list[str]:
+    """Return the validation splits of the corpora that programs are of; of other programs, that of the corpus that ships."""
+    named = [uri.split("/")[0] if corpora.is_corpus(uri) or kernels.is_loops(uri) else "embedded" for uri in programs]
+    return list(dict.fromkeys(f"{corpus}/validation" for corpus in named))

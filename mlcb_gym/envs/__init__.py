@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One file per task, and what they share."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -12,9 +12,21 @@ if TYPE_CHECKING:
 
 
 def environments() -> dict[str, str]:
-    """The id of the environment of every task; a task's environment stands in the file of its name. Imports none of them."""
-    entries = {env_id: str(spec.entry_point).split(":")[0] for env_id, spec in gymnasium.registry.items()}
-    return {module.rsplit(".", 1)[1]: env_id for env_id, module in entries.items() if module.startswith(f"{__name__}.")}
+    """Return the id of the environment of every task, importing none of them.
+
+    In this package a task's environment stands in the file of its name. Another package registers the class itself as entry point, which has the
+    name as ``task``; Gymnasium finds it by the entry-point group ``gymnasium.envs``.
+    """
+    tasks = {env_id: _task(spec.entry_point) for env_id, spec in gymnasium.registry.items()}
+    return {task: env_id for env_id, task in tasks.items() if task is not None}
+
+
+def _task(entry_point: object) -> str | None:
+    """Return the task of a registered environment; None where it is no compiler's."""
+    if not isinstance(entry_point, str):
+        return getattr(entry_point, "task", None)
+    module = entry_point.split(":")[0]
+    return module.rsplit(".", 1)[1] if module.startswith(f"{__name__}.") else None
 
 
 def env_class(task: str) -> "type[CompilerEnv]":
@@ -27,6 +39,5 @@ def env_class(task: str) -> "type[CompilerEnv]":
     if task not in known:
         raise TaskError(f"{task}: no environment, expected one of {', '.join(sorted(known))}")
     entry_point = gymnasium.registry[known[task]].entry_point
-    assert isinstance(entry_point, str)
-    made: type[CompilerEnv] = gymnasium.envs.registration.load_env_creator(entry_point)  # type: ignore[assignment]
+    made: Any = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     return made

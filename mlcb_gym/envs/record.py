@@ -76,6 +76,7 @@ class TaskRecord:
             the same one after another make the same program.
         fixed_sequences: from pipeline texts to the arguments of an environment in which an action is one of them, followed by the end of the
             episode; None where the actions are no pipelines.
+        usual_sequences: pipeline texts that are tried as fixed sequences beside those that a search found.
         parity: the corpus that runtimes are compared on.
     """
 
@@ -94,4 +95,5 @@ class TaskRecord:
     search_priority: Callable[[Observation], float] = equal_priority
     equivalence_key: Callable[[Observation, int], Hashable | None] | None = None
     fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
+    usual_sequences: Sequence[str] = ()
     parity: str = "embedded"

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Episodes as a log in the format of LLVM's ``-training-log``: what MLGO's tools read, and behavioural cloning starts from."""
+"""Episodes as a log in the format of LLVM's ``-training-log``, which MLGO's tools read."""
 
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from rich.table import Table
 
 from mlcb_gym import _native
@@ -19,47 +19,33 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import CompilerError, MlcbError, TaskError
-from mlcb_gym.spec import Tensor
+from mlcb_gym.rollout.play import Choose, Reset, Script, play_in_order
 
-Choose = Callable[[Observation], Action]
+
+@dataclass(frozen=True)
+class Step:
+    """A decision of an episode: what was observed, the action, and its reward."""
+
+    observation: Observation
+    action: Action
+    reward: float
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What ``record`` wrote, and the programs that have no episode, with the reason."""
+    """The counts of a log, and the contexts whose episode failed, with the reason."""
 
     episodes: int
     decisions: int
     failed: dict[str, str]
 
 
-def random(seed: int, env: CompilerEnv) -> Choose:
-    """Any allowed action, all equally likely."""
-    rng, mask = np.random.default_rng(seed), env.task_spec.agents[0].mask
-    if mask is None:
-        space = env.action_space
-        assert isinstance(space, spaces.Box)
-        return lambda observation: rng.uniform(space.low, space.high).astype(np.float32)
-    return lambda observation: int(rng.choice(np.flatnonzero(observation[mask])))
-
-
-@contextmanager
-def of_policy(folder: Path, env: CompilerEnv) -> Iterator[Choose]:
-    """What a policy folder decides, in the very runner that a compiler deploys.
-
-    Raises:
-        SpecMismatch: it was made for another task than the environment is bound to.
-    """
-    with closing(_native.Compiler.open(f"onnx:{folder}", env.task_spec.json)) as compiler:
-        yield lambda observation: env.action(compiler.observe(0, observation))
-
-
 def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: Path, *, episodes: int = 1) -> Recorded:
-    """Plays episodes on every program and writes each as a context of its own, by the name of the program; from the second one on
+    """Play episodes on every program and write each as a context of its own, by the name of the program; from the second one on
     ``name#2`` and so on.
 
-    A feature for each tensor of the observation, padded with zeros where its length varies, and the decision as the last one; the reward as
-    the score. What an episode earned before it failed is kept.
+    The log has a feature for each tensor of the observation, padded with zeros where its length varies, and the decision as the last one; the
+    reward as the score. The steps before a failure are kept.
 
     Raises:
         InvalidArgument: the format cannot hold the task: it has strings, or several agents.
@@ -67,48 +53,40 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
     """
     header = _native.log_header(env.task_spec.json, True)
     agent = env.task_spec.agents[0]
-    decision = agent.advice["name"]
     counts: Counter[str] = Counter()
     failed: dict[str, str] = {}
     with closing(_native.LogWriter(str(path), header)) as log:
         for program in programs:
             for number in range(1, episodes + 1):
                 context = program.name if number == 1 else f"{program.name}#{number}"
+                steps: list[Step] = []
                 try:
-                    for observation, action, reward in _episode(env, program, choose):
-                        padded = {tensor.name: _padded(tensor, observation[tensor.name]) for tensor in agent.inputs}
-                        log.write(context, padded | {decision: np.array([env.advice(action)])}, np.array([reward], np.float32))
-                        counts["decisions"] += 1
+                    play_in_order([env], [_recorded(program, choose, steps)])
                     counts["episodes"] += 1
                 except MlcbError as error:
                     failed[context] = str(error)
+                for step in steps:
+                    tensors = {tensor.name: tensor.padded(np.asarray(step.observation[tensor.name])) for tensor in agent.inputs}
+                    decision = {agent.advice["name"]: np.array([env.advice(step.action)])}
+                    log.write(context, tensors | decision, np.array([step.reward], np.float32))
+                counts["decisions"] += len(steps)
     return Recorded(counts["episodes"], counts["decisions"], failed)
 
 
-def _episode(env: CompilerEnv, program: Program, choose: Choose) -> Iterator[tuple[Observation, Action, float]]:
-    observation, _ = env.reset(options={"program": program})
-    ended = False
-    while not ended:
-        action = choose(observation)
-        seen = observation
-        observation, reward, terminated, truncated, info = env.step(action)
-        yield seen, action, reward
-        ended = terminated or truncated
-    if "error" in info:
-        raise CompilerError(info["error"])
-
-
-def _padded(tensor: Tensor, value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if not any(tensor.varying):
-        return array
-    whole = np.zeros(tensor.shape, array.dtype)
-    whole[tuple(slice(0, length) for length in array.shape)] = array
-    return whole
+def _recorded(program: Program, choose: Choose, steps: list[Step]) -> Script[None]:
+    """Play one episode and append its steps. A failure is raised behind the last one."""
+    answer = yield Reset(program)
+    while not answer.ended:
+        observation, action = deepcopy(answer.observation), choose(answer.observation)
+        assert action is not None
+        answer = yield action
+        steps.append(Step(observation, action, answer.reward))
+    if "error" in answer.info:
+        raise CompilerError(answer.info["error"])
 
 
 def summary(path: Path) -> Table:
-    """What a log declares, and how much of it there is."""
+    """Return the tensors that a log declares, with their bounds, and the number of its observations."""
     log = _native.LogReader(str(path))
     declared = json.loads(log.header)
     contexts: Counter[str] = Counter()

@@ -11,11 +11,12 @@ import onnxruntime
 
 from mlcb_gym import _native
 from mlcb_gym.envs import env_class
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
 from mlcb_gym.rollout.advice import advice_of
-from mlcb_gym.rollout.play import Delegate
+from mlcb_gym.rollout.play import Choose, Delegate
 from mlcb_gym.spec import acting_agent
 
 
@@ -64,6 +65,16 @@ class OnnxPolicy:
     def choose(self, observation: Observation) -> int:
         """The best allowed action."""
         return int(self.advice(observation))
+
+    def player(self, env: CompilerEnv) -> Choose:
+        """Return the policy's actions in an environment.
+
+        Raises:
+            PolicyError: the environment is bound with other parameters than the policy.
+        """
+        if env.task_spec.digest != self.manifest["digest"]:
+            raise PolicyError(f"{self.folder}: made for {self.task} with other parameters, expected an environment with those of the policy")
+        return lambda observation: env.action(self.advice(observation))
 
     def delegate(self, observation: Observation) -> Delegate:
         """Leaves this decision and all that follow to its models, in the compiler."""

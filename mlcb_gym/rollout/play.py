@@ -57,6 +57,7 @@ class Answer:
     observation: Observation
     info: dict[str, Any]
     ended: bool = False
+    reward: float = 0.0
 
 
 Result = TypeVar("Result")
@@ -192,10 +193,10 @@ class _Lane(Generic[Result]):
         try:
             if self._resetting:
                 return Answer(*self.env.receive_reset())
-            observation, _, terminated, truncated, info = self.env.receive()
+            observation, reward, terminated, truncated, info = self.env.receive()
         except MlcbError as error:
             return error
-        return Answer(observation, info, terminated or truncated)
+        return Answer(observation, info, terminated or truncated, reward)
 
 
 def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Command:

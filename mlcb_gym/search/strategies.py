@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which search suits a task: what ``mlcb search`` runs on every program."""
+"""The search that suits an environment: what ``mlcb search`` runs on every program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +13,90 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.search import counterfactual as rollouts
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
-from mlcb_gym.search.counterfactual import counterfactuals, improve
 from mlcb_gym.search.decisions import Decision
 from mlcb_gym.search.exhaustive import exhaustive_search
 
+SearchProgram = Callable[[Program], list[Decision]]
+"""From a program to its decisions with known outcomes."""
 
-def search_in(
-    env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve_all: bool = False, sequences: int = 256
-) -> Callable[[Program], list[Decision]]:
-    """A look-ahead where a few decisions are to be taken; where the compiler has a heuristic for each of many, what other answers come to;
-    every sequence of answers, where several agents give them.
+
+def exhaustive(env: CompilerEnv, *, sequences: int = 256) -> SearchProgram:
+    """Return the search of all sequences of actions.
 
     Args:
-        policy: the folder of the policy whose answers are contrasted; by default the heuristic's are.
-        decisions: how many of a program's on average, unless all are improved.
-        sequences: of several agents, how many are tried of a program at most.
+        sequences: sequences tried of a program at most; more are drawn at random.
+    """
+    return partial(exhaustive_search, env, sequences=_at_least(2, sequences=sequences), equivalence_key=env.record.equivalence_key)
+
+
+def beam(env: CompilerEnv) -> SearchProgram:
+    """Return the search of every action at the most promising states."""
+    return partial(beam_search, env, beam=BeamSearch())
+
+
+def counterfactual(env: CompilerEnv, *, policy: Path | None = None, decisions: int = 12, improve: bool = False) -> SearchProgram:
+    """Return the search of single other actions, each followed by a policy to the end of the episode.
+
+    Args:
+        policy: a policy folder; by default the compiler's own heuristic is followed.
+        decisions: decisions of a program on average, drawn at random.
+        improve: search all decisions, and go on with the better action.
+    """
+    followed = _followed(env, policy)
+    if improve:
+        return partial(rollouts.improve, env, **followed)
+    chosen = _at_least(1, decisions=decisions)
+    return partial(rollouts.counterfactuals, env, **followed, decisions=chosen, search_priority=env.record.search_priority)
+
+
+SEARCHES = (exhaustive, beam, counterfactual)
+
+
+def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
+    """Return the search of an environment: exhaustive for several agents, a beam search where the compiler has no heuristic of its own, else a
+    counterfactual one.
+
+    Args:
+        options: keyword arguments of that search.
 
     Raises:
-        TaskError: a value is asked for, of which not every one can be tried.
+        TaskError: actions are values, of which not every one can be tried; or the search has no such option, or no such value of it.
     """
+    search = _suitable(env)
+    known = search_options(search)
+    if unknown := sorted(set(options) - set(known)):
+        expected = f"one of {', '.join(known)}" if known else "none"
+        raise TaskError(f"{env.task}: its search has no option {', '.join(unknown)}, expected {expected}")
+    return search(env, **options)
+
+
+def search_options(search: Callable[..., SearchProgram]) -> Mapping[str, Parameter]:
+    """Return the options of a search, its keyword-only parameters."""
+    return {name: parameter for name, parameter in signature(search).parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY}
+
+
+def _suitable(env: CompilerEnv) -> Callable[..., SearchProgram]:
     if len(env.task_spec.agents) > 1:
-        return partial(exhaustive_search, env, sequences=sequences, equivalence_key=env.record.equivalence_key)
+        return exhaustive
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
-    if env.heuristic is None:
-        return partial(beam_search, env, beam=BeamSearch())
-    followed = _followed(env, policy)
-    if improve_all:
-        return partial(improve, env, **followed)
-    return partial(counterfactuals, env, **followed, decisions=decisions, search_priority=env.record.search_priority)
+    return beam if env.heuristic is None else counterfactual
 
 
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
-    """What answers where nothing else is tried: here and, where that takes models, in the compiler."""
+    """Return the policy that is followed where nothing else is tried: here and, where the compiler takes models, there."""
     if policy is not None:
-        shipped = OnnxPolicy(policy)
-        return {"policy": shipped.choose, "rest": shipped.delegate if env.takes_models else None}
+        exported = OnnxPolicy(policy)
+        return {"policy": exported.choose, "rest": exported.delegate if env.takes_models else None}
     assert env.heuristic is not None
     heuristic = Heuristic(env.heuristic, env.num_actions)
     return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.takes_models else None}
+
+
+def _at_least(least: int, **option: int) -> int:
+    ((name, value),) = option.items()
+    if value < least:
+        raise TaskError(f"{name}={value}: expected {least} or more")
+    return value

@@ -7,17 +7,9 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.training.algorithms.dqn import Dqn
-from mlcb_gym.training.algorithms.es import Es
-from mlcb_gym.training.algorithms.ppo import Mlgo, Ppo
+from mlcb_gym.training.algorithms import recipe_class
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.recipe import Recipe
-
-RECIPES: Mapping[str, type[Recipe]] = {recipe.algorithm: recipe for recipe in (Ppo, Dqn, Mlgo, Es)}
-"""The recipes by the name of their algorithm."""
-
-DEFAULT_RECIPES = {"inliner": "mlgo", "eviction": "es", "priority": "es", "loop_distribution": "es"}
-"""By task; where there is none, PPO."""
 
 
 @dataclass
@@ -58,8 +50,13 @@ class Run:
 
 
 def recipe(algorithm: str, changes: Mapping[str, Any] | None = None) -> Recipe:
-    """The default recipe of an algorithm with some hyperparameters changed; nested ones as mappings, as JSON has them."""
-    made: Recipe = _changed(RECIPES[algorithm](), changes or {})
+    """Return the default recipe of an algorithm with some hyperparameters changed; nested ones as mappings, as in JSON.
+
+    Raises:
+        TrainingError: there is no such algorithm.
+        ValueError: it has no such hyperparameter.
+    """
+    made: Recipe = _changed(recipe_class(algorithm)(), changes or {})
     return made
 
 

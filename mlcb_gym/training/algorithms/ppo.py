@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Proximal policy optimization (Schulman et al., 2017)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.training.environment import Environment, Shaping
-from mlcb_gym.training.recipe import Distillation, Recipe
+from mlcb_gym.training.environment import Environment
+from mlcb_gym.training.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,29 +42,3 @@ class Ppo(Recipe):
             minibatch_size=min(self.minibatch, self.steps_per_iteration),
             num_epochs=self.epochs,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mlgo(Ppo):
-    """PPO as MLGO trains its inliner (arXiv 2101.04808): hundreds of small decisions, and one outcome of them all.
-
-    MLGO pays every decision the whole outcome and discounts by 0. That is the outcome paid at the end, neither discounted nor
-    bootstrapped (``gamma`` and ``gae_lambda`` are 1): the same returns, and the same advantages, without knowing the end beforehand. So
-    only whole episodes are learnt from.
-    """
-
-    algorithm: ClassVar[str] = "mlgo"
-
-    gae_lambda: float = 1.0
-    steps_per_iteration: int = 4096
-    minibatch: int = 1024
-    entropy: float = 0.01
-    final_entropy: float = 0.001
-    entropy_steps: int = 1_000_000
-    shaping: Shaping = field(default_factory=lambda: Shaping(scale=100.0, limit=0.1))
-    network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64, 64)))
-    distillation: Distillation = field(default_factory=lambda: Distillation(epochs=15, lr=2e-3, unit=0.005, limit=0.05, entropy=0.1, importance=0.0))
-
-    def config(self, environment: Environment) -> PPOConfig:
-        config: PPOConfig = super().config(environment).env_runners(batch_mode="complete_episodes")
-        return config

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Options that a command takes from its task: the arguments of the environment, and those of the function that does the work."""
+
+import json
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from inspect import Parameter, signature
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperCommand
+
+from mlcb_gym.cli.options import named_task
+from mlcb_gym.errors import TaskError
+
+ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""The context settings of a command that reads such options."""
+
+NO_OPTION = {"programs", "render_mode", "parameters", "per_function", "rewards"}
+"""Parameters that a command declares itself, or that the class of a task gives to its base classes."""
+
+
+def env_parameters(task: str) -> dict[str, Parameter]:
+    """Return the arguments of a task's environment that can be given as text, by name.
+
+    They are the keyword-only parameters of its class and of its base classes, and the keys of a ``TypedDict`` that ``**kwargs`` is annotated with.
+    """
+    from mlcb_gym.envs import env_class
+
+    found: dict[str, Parameter] = {}
+    for base in env_class(task).__mro__:
+        if "__init__" in vars(base):
+            found = dict(_declared(vars(base)["__init__"])) | found
+            if not _passes_on(vars(base)["__init__"]):
+                break
+    return {name: parameter for name, parameter in sorted(found.items()) if name not in NO_OPTION and not _is_object(parameter.annotation)}
+
+
+def keyword_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the keyword-only parameters of a function that can be given as text."""
+    return {name: parameter for name, parameter in _declared(function) if name != ENVIRONMENT and not _is_object(parameter.annotation)}
+
+
+ENVIRONMENT = "environment"
+"""The parameter of a function that takes arguments of an environment."""
+
+
+def task_options(task: str, given: Sequence[str], assignments: Sequence[str] | None, *functions: Callable[..., Any]) -> tuple[dict[str, Any], ...]:
+    """Return the values of options that a command does not declare itself: those of the environment, then those of each function.
+
+    Args:
+        given: what the command line has beside the declared options, as ``["--max-steps", "3"]``.
+        assignments: arguments of the environment alone, as ``["max_steps=3"]``.
+        functions: the functions that the command calls; of several with the same option, the first one gets it.
+
+    Raises:
+        TaskError: neither the environment nor a function has such an option.
+    """
+    known = [env_parameters(task), *map(keyword_parameters, functions)]
+    values: list[dict[str, Any]] = [{} for _ in known]
+    for name, texts in _pairs(task, given, known):
+        place = next((i for i in (*range(1, len(known)), 0) if name in known[i]), None)
+        if place is None:
+            raise TaskError(f"{task} has no option --{_dashed(name)}, expected one of {_list(known)}")
+        values[place][name] = _converted(name, known[place][name], texts)
+    for name, value in assigned(assignments or []).items():
+        if name not in known[0]:
+            raise TaskError(f"--env {name}: {task} has no such argument, expected one of {', '.join(known[0])}")
+        values[0][name] = value
+    return tuple(values)
+
+
+def assigned(assignments: Sequence[str]) -> dict[str, Any]:
+    """Return ``["lr=1e-4", "network.hidden=[64]"]`` as nested mappings; values are JSON, or else text."""
+    changes: dict[str, Any] = {}
+    for assignment in assignments:
+        path, separator, text = assignment.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"{assignment!r}: expected NAME=VALUE")
+        *outer, name = path.split(".")
+        inner = changes
+        for key in outer:
+            inner = inner.setdefault(key, {})
+        inner[name] = _json_or_text(text)
+    return changes
+
+
+class TaskCommand(TyperCommand):
+    """A command with a TASK, whose ``--help`` lists the arguments of the task's environment too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts TASK before options that only the task knows, which may have values."""
+        place = self._place(args)
+        if place is not None:
+            ctx.meta["task"] = named_task(args[place])
+            args = [args[place], *args[:place], *args[place + 1 :]]
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Prints the help, and behind it the arguments of the environment."""
+        super().format_help(ctx, formatter)
+        if task := ctx.meta.get("task"):
+            Console().print(environment_table(task))
+
+    def _place(self, args: Sequence[str]) -> int | None:
+        """Return the place of the task: the first name of one that is not the value of a declared option."""
+        with_value = {name for param in self.params if not getattr(param, "is_flag", False) for name in param.opts}
+        names = (i for i, arg in enumerate(args) if named_task(arg) and (i == 0 or args[i - 1] not in with_value))
+        return next(names, None)
+
+
+def environment_table(task: str) -> Table:
+    """Return the arguments of a task's environment, with their defaults and the meaning that its docstring gives them."""
+    from mlcb_gym.envs import env_class
+
+    meanings = dict(_documented(env_class(task).__doc__ or ""))
+    table = Table("option", "default", "meaning", title=f"{task}: arguments of its environment", title_justify="left")
+    for name, parameter in env_parameters(task).items():
+        default = "" if parameter.default is Parameter.empty else json.dumps(parameter.default, default=str)
+        table.add_row(f"--{_dashed(name)}", default, meanings.get(name, ""))
+    return table
+
+
+def _documented(docstring: str) -> Iterable[tuple[str, str]]:
+    """Yield the names and meanings of the table of arguments in a docstring."""
+    for line in docstring.partition("## Arguments")[2].partition("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 3:
+            yield from ((name.strip().strip("`"), cells[2].replace("``", "")) for name in cells[0].split(","))
+
+
+def _declared(function: Callable[..., Any]) -> Iterable[tuple[str, Parameter]]:
+    """Yield the keyword-only parameters of a function, and those that ``**kwargs: Unpack[...]`` stands for."""
+    for name, parameter in signature(function).parameters.items():
+        if parameter.kind is Parameter.KEYWORD_ONLY:
+            yield name, parameter
+        elif parameter.kind is Parameter.VAR_KEYWORD and typing.get_origin(parameter.annotation) is typing.Unpack:
+            (options,) = typing.get_args(parameter.annotation)
+            for key, annotation in typing.get_type_hints(options).items():
+                yield key, Parameter(key, Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
+def _passes_on(function: Callable[..., Any]) -> bool:
+    """Whether a function takes arguments that it does not declare."""
+    rest = [parameter for parameter in signature(function).parameters.values() if parameter.kind is Parameter.VAR_KEYWORD]
+    return any(typing.get_origin(parameter.annotation) is not typing.Unpack for parameter in rest)
+
+
+def _is_object(annotation: Any) -> bool:
+    """Whether values of a type cannot be given as text: dataclasses."""
+    return any(is_dataclass(kind) for kind in _kinds(annotation)) and str not in _kinds(annotation)
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or the one type."""
+    return typing.get_args(annotation) if typing.get_origin(annotation) in (typing.Union, UnionType) else (annotation,)
+
+
+def _pairs(task: str, given: Sequence[str], known: Sequence[Mapping[str, Parameter]]) -> Iterable[tuple[str, list[str]]]:
+    """Yield each option with all its values, in the order of the command line; a flag has none."""
+    found: dict[str, list[str]] = {}
+    rest = list(given)
+    while rest:
+        option, separator, value = rest.pop(0).partition("=")
+        if not option.startswith("--"):
+            raise TaskError(f"{task}: unexpected argument {option!r}, expected one of {_list(known)}")
+        texts = found.setdefault(option[2:].replace("-", "_"), [])
+        if separator:
+            texts.append(value)
+        elif rest and not rest[0].startswith("--"):
+            texts.append(rest.pop(0))
+    return found.items()
+
+
+def _converted(name: str, parameter: Parameter, texts: Sequence[str]) -> Any:
+    """Return the value of an option, of its parameter's type: text, or else JSON where text is not meant."""
+    kinds = [kind for kind in _kinds(parameter.annotation) if kind is not type(None)]
+    if typing.get_args(parameter.annotation) == (int,):
+        return [_checked(name, _json_or_text(text), [int]) for text in texts]
+    if not texts:
+        return _checked(name, True, kinds)
+    if kinds in ([str], [Path]):
+        return kinds[0](texts[-1])
+    return _checked(name, _json_or_text(texts[-1]), kinds)
+
+
+def _checked(name: str, value: Any, kinds: Sequence[Any]) -> Any:
+    """Return a value, if it is of one of the types; any is, unless these are all numbers or truth values."""
+    if set(kinds) <= {bool, int, float} and type(value) not in kinds and not (type(value) is int and float in kinds):
+        raise TaskError(f"--{_dashed(name)} {value}: expected {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _list(known: Sequence[Mapping[str, Parameter]]) -> str:
+    return ", ".join(sorted({f"--{_dashed(name)}" for parameters in known for name in parameters}))

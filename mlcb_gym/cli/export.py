@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``mlcb export``, ``mlcb aot`` and ``mlcb clang-config``: policies on their way into compilers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcb_gym.cli.options import Cpu, Folder
+from mlcb_gym.envs import env_class
+
+
+def export(
+    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint, as RUN/best.")],
+    folder: Folder,
+    programs: Annotated[
+        str | None, typer.Option(help="The programs that decisions are compared on; by default a validation split that the task's record names.")
+    ] = None,
+    aot: Annotated[bool, typer.Option(help="Compile the policy too, to policy.so in FOLDER.")] = False,
+    cpu: Cpu = None,
+) -> None:
+    """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
+    from mlcb_gym.export.aot import COMPILED, compile_policy
+    from mlcb_gym.export.export import export_policy
+    from mlcb_gym.export.parity import check_parity
+    from mlcb_gym.onnx.manifest import read_manifest
+
+    record = env_class(read_manifest(export_policy(checkpoint, folder))["task"]).record
+    compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
+    print(check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled))
+
+
+def aot(
+    folder: Folder,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; by default policy.so in FOLDER.")] = None,
+    cpu: Cpu = None,
+) -> None:
+    """Compile a policy ahead of time: one file, `aot:policy.so`, that needs no ONNX Runtime."""
+    from mlcb_gym.export.aot import COMPILED, compile_policy
+
+    print(f"aot:{compile_policy(folder, output or folder / COMPILED, cpu=cpu).resolve()}")
+
+
+def clang_config(
+    policies: Annotated[list[Path], typer.Argument(help="Policy folders or compiled policies, each for another task.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
+    guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
+) -> None:
+    """Write a configuration file that makes clang use these policies: `clang --config=mlcb.cfg -Oz ...`."""
+    from mlcb_gym.export.clang_config import write_clang_config
+
+    write_clang_config(output, policies, guard=guard)
+    print(f"clang --config={output.resolve()}")

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``mlcb search`` and ``mlcb baselines``: decisions with known outcomes, and fixed sequences made of them."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcb_gym.cli.arguments import task_options
+from mlcb_gym.cli.options import EnvArguments, Programs, Task, training_programs
+from mlcb_gym.envs import env_class
+from mlcb_gym.errors import CompilerError
+
+
+def search(
+    ctx: typer.Context,
+    task: Task,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of decisions.")],
+    programs: Programs = None,
+    env: EnvArguments = None,
+) -> None:
+    """Find the outcomes of decisions by forking the compiler, for `mlcb train --decisions`.
+
+    Where several agents act, every sequence of actions is tried, `--sequences 256` of a program at most. Where the compiler has no heuristic, a beam
+    search tries every action at the most promising states. Else single other actions are tried, each followed by the heuristic or by `--policy
+    FOLDER`: at `--decisions 12` of a program, or at all with `--improve`.
+
+    Arguments of the task's environment are options too: `mlcb search TASK --help` lists them.
+    """
+    from rich.progress import track
+
+    from mlcb_gym.search.decisions import search_all
+    from mlcb_gym.search.strategies import SEARCHES, search_in
+
+    arguments, *options = task_options(task, ctx.args, env, *SEARCHES)
+    with closing(env_class(task)(programs=training_programs(task, programs), **arguments)) as made:
+        search_program = search_in(made, **{name: value for values in options for name, value in values.items()})
+        failed = 0
+        for found in track(search_all(search_program, made.programs, output), total=len(made.programs)):
+            if found.error is not None:
+                failed += 1
+                print(f"{found.program}: {found.error}", file=sys.stderr)
+    if failed == len(made.programs):
+        raise CompilerError("no program could be searched")
+
+
+def baselines(
+    ctx: typer.Context,
+    task: Task,
+    decisions: Annotated[Path, typer.Argument(help="The folder of decisions that `mlcb search` wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    programs: Programs = None,
+    env: EnvArguments = None,
+) -> None:
+    """Find the best fixed sequence, and a coreset of sequences, that `mlcb evaluate` compares with.
+
+    Arguments of the environment that was searched, as `--actions odg`, are options too.
+    """
+    from mlcb_gym.search.fixed_sequences import find_fixed_sequences
+
+    (arguments,) = task_options(task, ctx.args, env)
+    find_fixed_sequences(task, decisions, training_programs(task, programs), environment=arguments).write(output)
