@@ -16,7 +16,7 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import MASK, LogitsNetwork
 from mlcb_gym.agents.values import ValueNetwork
 from mlcb_gym.training.policy import advice, batch, random_observations
-from tests import known_optimum
+from tests.support import known_optimum
 
 ENV = known_optimum.ToyEnv()
 

@@ -11,10 +11,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.allocation import LLC, AllocationEnv
+from mlcb_gym.envs.allocation import AllocationEnv
 from mlcb_gym.envs.compiler_env import Action, Observation
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
@@ -22,18 +21,15 @@ from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import check_compiler_env
 from mlcb_gym.training.rollouts import observed, play_in_order
-from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.allocation import LEAF, PROGRAM, Choose, by_default, finish, optimized, stock, with_policy
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
-CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
-
-PROGRAM = "embedded/validation/chacha20"
 SAMPLE = sorted(OUTPUTS)[::7]
 NOTHING = 32
 SPLIT = 2
 """The stage of live ranges that LLVM takes after all others."""
 TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
 
-Choose = Callable[[Observation], Action]
 Make = Callable[..., AllocationEnv]
 
 
@@ -49,25 +45,6 @@ def make(worker: WorkerSession) -> Iterator[Make]:
     yield make_one
     for env in made:
         env.close()
-
-
-def finish(env: AllocationEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
-    """The return of an episode, its decisions, and what was measured at its end."""
-    observation, info = env.reset(options={"program": program})
-    earned, steps, ended = 0.0, 0, False
-    while not ended:
-        observation, reward, ended, _, info = env.step(choose(observation))
-        earned, steps = earned + reward, steps + 1
-    assert "error" not in info, info
-    return earned, steps, info
-
-
-def by_default(task: str) -> Choose:
-    def choose(observation: Observation) -> Action:
-        told = observation[f"{task}_default"]
-        return int(told.item()) if task == "eviction" else told / np.float32(2.0**32)
-
-    return choose
 
 
 def at_random(task: str, seed: int = 1) -> Choose:
@@ -122,26 +99,6 @@ def assert_identical(uri: str, task: str, tool: str, folder: Path) -> None:
     assert asked(program, task, by_default(task), stock(tool, program, folder / "asked.o"), folder) > 0
     subprocess.run(stock(tool, program, folder / "stock.o"), check=True)
     assert (folder / "asked.o").read_bytes() == (folder / "stock.o").read_bytes()
-
-
-def optimized(uri: str, folder: Path) -> Path:
-    """A program as clang -O2 has it before code generation, but for its attributes."""
-    (program,) = resolve(uri)
-    subprocess.run([CLANG, "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", folder / "optimized.bc"], check=True)
-    return folder / "optimized.bc"
-
-
-def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
-    if tool == "llc":
-        return [LLC_22, *LLC, program, "-o", output]
-    return [CLANG, "-O2", "-w", "-c", program, "-o", output]
-
-
-def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
-    """The command with the one flag that has it ask."""
-    if command[0] == LLC_22:
-        return [LLC_22, f"-load={toolchain.plugin()}", f"-mlcb-runner={uri}", *command[1:]]
-    return [CLANG, f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
 
 
 def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path], folder: Path) -> int:
@@ -365,9 +322,6 @@ def test_priority_that_is_no_number_stays_illegal(make: Make) -> None:
     env = make("priority")
     env.reset()
     assert "illegal action" in env.step(env.action(np.nan))[-1]["error"]
-
-
-LEAF = "int lonely(int x) { return x + 1; }\n"
 
 
 def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:

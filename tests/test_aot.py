@@ -25,8 +25,8 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
 from mlcb_gym.training.policy import batch, random_observations
-from tests.policies import custom_operators, write_by_hand
-from tests.test_deployment import make_env, opt, run
+from tests.support.deployment import make_env, opt, run
+from tests.support.policies import custom_operators, write_by_hand
 
 PROGRAMS = ["embedded/test/aes", "embedded/test/btree", "embedded/test/nbody"]
 POSETRL = shipped()["posetrl"]

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mlcb_gym.cli import validation_of
-
-
-def mlcb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "mlcb_gym", *arguments], capture_output=True, text=True, timeout=120)
+from tests.support.command_line import mlcb
 
 
 def test_list_names_every_tensor() -> None:

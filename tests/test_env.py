@@ -16,7 +16,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
 from mlcb_gym.spec import bind
-from tests.conftest import ACTIONS
+from tests.support.posetrl import ACTIONS
 
 MEM2REG, _, OZ, OUTLINED, STOP = range(5)
 SECONDS = 30.0

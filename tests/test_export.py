@@ -15,7 +15,7 @@ from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
 from mlcb_gym.export.parity import OnnxPolicy, compare, greedy_observations
 from mlcb_gym.training.policy import batch, random_observations
-from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
+from tests.support.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 ENV = ToyEnv()
 SPEC = ENV.task_spec.declared

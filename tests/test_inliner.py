@@ -41,8 +41,8 @@ from mlcb_gym.training.policy import batch, random, random_observations
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.rollouts import Choose, episode, observed, play, play_in_order
 from mlcb_gym.training.run import recipe
-from tests.test_cli import mlcb
-from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.command_line import mlcb
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
 

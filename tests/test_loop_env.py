@@ -42,7 +42,7 @@ from mlcb_gym.training.run import recipe
 from mlcb_gym.training.searches import search_in
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.train import Budget, train
-from tests.test_loop_aot import in_true_size
+from tests.support.loop_policies import in_true_size
 
 KERNEL = "loops/train/mixed_division"
 AT_DEFAULT_LEVEL = (toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-w", "-c")

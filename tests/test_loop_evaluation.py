@@ -14,7 +14,7 @@ from mlcb_gym.errors import ProgramError
 from mlcb_gym.training.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
 from mlcb_gym.training.evaluation import POLICY
 from mlcb_gym.training.looping import LoopEvaluation, evaluate_loops
-from tests.test_loop_policy import write_policy
+from tests.support.loop_policies import write_policy
 
 FEW = Bounds(cuts=8, orders=3)
 TWO = ["loops/test/rows_summed", "loops/test/mixed_chain_of_five"]

@@ -19,7 +19,7 @@ from mlcb_gym.export.reweighting import OnnxTemplate
 from mlcb_gym.session import RemoteSession, ToolSession, WorkerSession
 from mlcb_gym.training.policy import InCompiler, greedy
 from mlcb_gym.training.rollouts import Decide, LeaveTo, episode, play_in_order
-from tests.test_relay import serving
+from tests.support.serving import serving
 
 PROGRAM = "embedded/train/dijkstra"
 TASKS = {

@@ -16,7 +16,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.tool import ToolSession
-from tests.conftest import ACTIONS, SOURCE
+from tests.support.posetrl import ACTIONS, SOURCE
 
 Make = Callable[..., PosetRLEnv]
 Seen = tuple[Observation, Info]

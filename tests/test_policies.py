@@ -16,7 +16,7 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
 from mlcb_gym.training.rollouts import episode, play
-from tests.test_loops import SPLIT, remarks, sums
+from tests.support.loops import SPLIT, remarks, sums
 
 POLICIES = sorted(shipped().items())
 LOOPS = "loops/validation"

@@ -26,8 +26,8 @@ from mlcb_gym.training.rollouts import episode, play, play_in_order, replay
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.statistics import geomean
 from mlcb_gym.training.traces import FAILED_RATIO, Trace
-from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
-from tests.test_cli import mlcb
+from tests.support.command_line import mlcb
+from tests.support.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits, process, tool
 from mlcb_gym.session.tool import ToolSession
-from tests.conftest import BOMB, ENDLESS
+from tests.support.posetrl import BOMB, ENDLESS
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
 ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)
