@@ -9,23 +9,7 @@ import pytest
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import ScriptedCompiler
-
-ACTIONS = ["function(mem2reg)", "function(instcombine,simplifycfg)", "default<Oz>", "{inline-threshold=0} default<Oz> ; iroutliner", "stop"]
-
-SOURCE = """
-static int square(int x) { return x * x; }
-int sum(int n) {
-  int total = 0;
-  for (int i = 0; i < n; i++)
-    total += square(i) + i % 3;
-  return total;
-}
-"""
-
-#: Inlines without restraint.
-ENDLESS = "{inline-threshold=1000000000} cgscc(inline)"
-#: What that makes 2^40 calls of, for which nothing has the time or the memory.
-BOMB = "int f0(int x) { return x + 1; }\n" + "".join(f"int f{i}(int x) {{ return f{i - 1}(x) + f{i - 1}(x + 1); }}\n" for i in range(1, 40))
+from tests.support.posetrl import ACTIONS, SOURCE
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from mlcb_gym.agents.values import ValueNetwork
 from mlcb_gym.rollout.network_policy import advice, batch
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.spec import MASK
-from tests import known_optimum
+from tests.support import known_optimum
 
 ENV = known_optimum.ToyEnv()
 

@@ -11,30 +11,25 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv, EvictionVectorEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import check_compiler_env
-from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.allocation import LEAF, PROGRAM, Choose, by_default, finish, optimized, stock, with_policy
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
-CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
-
-PROGRAM = "embedded/validation/chacha20"
 SAMPLE = sorted(OUTPUTS)[::7]
 NOTHING = 32
 SPLIT = 2
 """The stage of live ranges that LLVM takes after all others."""
 TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
 
-Choose = Callable[[Observation], Action]
 Make = Callable[..., CompilerEnv]
 
 
@@ -50,25 +45,6 @@ def make(worker: WorkerSession) -> Iterator[Make]:
     yield make_one
     for env in made:
         env.close()
-
-
-def finish(env: CompilerEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, Any]]:
-    """The return of an episode, its decisions, and what was measured at its end."""
-    observation, info = env.reset(options={"program": program})
-    earned, steps, ended = 0.0, 0, False
-    while not ended:
-        observation, reward, ended, _, info = env.step(choose(observation))
-        earned, steps = earned + reward, steps + 1
-    assert "error" not in info, info
-    return earned, steps, info
-
-
-def by_default(task: str) -> Choose:
-    def choose(observation: Observation) -> Action:
-        told = observation[f"{task}_default"]
-        return int(told.item()) if task == "eviction" else told / np.float32(2.0**32)
-
-    return choose
 
 
 def at_random(task: str, seed: int = 1) -> Choose:
@@ -120,32 +96,12 @@ def test_object_of_llvms_own_answers_is_stock_to_the_byte_on_all_programs(task: 
 
 def assert_identical(uri: str, task: str, tool: str, folder: Path) -> None:
     program = optimized(uri, folder) if tool == "llc" else resolve(uri)[0].bitcode
-    assert acting_agent(program, task, by_default(task), stock(tool, program, folder / "asked.o"), folder) > 0
+    assert asked(program, task, by_default(task), stock(tool, program, folder / "asked.o"), folder) > 0
     subprocess.run(stock(tool, program, folder / "stock.o"), check=True)
     assert (folder / "asked.o").read_bytes() == (folder / "stock.o").read_bytes()
 
 
-def optimized(uri: str, folder: Path) -> Path:
-    """A program as clang -O2 has it before code generation, but for its attributes."""
-    (program,) = resolve(uri)
-    subprocess.run([CLANG, "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", folder / "optimized.bc"], check=True)
-    return folder / "optimized.bc"
-
-
-def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
-    if tool == "llc":
-        return [LLC_22, *LLC, program, "-o", output]
-    return [CLANG, "-O2", "-w", "-c", program, "-o", output]
-
-
-def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
-    """The command with the one flag that has it ask."""
-    if command[0] == LLC_22:
-        return [LLC_22, f"-load={toolchain.plugin()}", f"-mlcb-runner={uri}", *command[1:]]
-    return [CLANG, f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
-
-
-def acting_agent(program: Path, task: str, choose: Choose, command: Sequence[str | Path], folder: Path) -> int:
+def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path], folder: Path) -> int:
     """Compiles in a stock tool with the plugin, which asks a server here; how often it asked."""
     count = 0
 
@@ -194,7 +150,7 @@ def printed(source: Path, task: str, folder: Path, *, episodes: int, flags: Sequ
     command = stock("llc", folder / "program.bc", folder / "program.o")
     outputs = set()
     for seed in range(episodes):
-        acting_agent(folder / "program.bc", task, at_random(task, seed), command, folder)
+        asked(folder / "program.bc", task, at_random(task, seed), command, folder)
         compile_(folder / "program.o", output=folder / "program")
         outputs.add(run(folder / "program"))
     return outputs
@@ -366,9 +322,6 @@ def test_priority_that_is_no_number_stays_illegal(make: Make) -> None:
     env = make("priority")
     env.reset()
     assert "illegal action" in env.step(env.action(np.nan))[-1]["error"]
-
-
-LEAF = "int lonely(int x) { return x + 1; }\n"
 
 
 def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:

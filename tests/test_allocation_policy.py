@@ -46,7 +46,7 @@ from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
-from tests.test_allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
+from tests.support.allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
 
 
 @pytest.fixture(scope="module", autouse=True)

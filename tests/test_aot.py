@@ -26,8 +26,8 @@ from mlcb_gym.rollout.onnx_policy import in_process
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
-from tests.policies import custom_operators, write_by_hand
-from tests.test_deployment import make_env, opt, run
+from tests.support.deployment import make_env, opt, run
+from tests.support.policies import custom_operators, write_by_hand
 
 PROGRAMS = ["embedded/test/aes", "embedded/test/btree", "embedded/test/nbody"]
 POSETRL = shipped()["posetrl"]

@@ -3,7 +3,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -15,12 +14,9 @@ from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.session import Limits
+from tests.support.command_line import mlcb
 
 ONE = ("--programs", "embedded/validation/chacha20")
-
-
-def mlcb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "mlcb_gym", *arguments], capture_output=True, text=True, timeout=120)
 
 
 def test_list_names_every_tensor() -> None:
@@ -83,7 +79,7 @@ def test_argument_that_an_environment_has_not_is_named() -> None:
         ),
         (("search", "eviction", "--decisions", "0", *ONE, "--output", "unused"), "decisions=0: expected 1 or more"),
         (("evaluate", "eviction", "--search", *ONE), "eviction: a search tries the other of two answers"),
-        (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not judged by size"),
+        (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not objective by size"),
         (("evaluate", "inliner", "--growth", "3", *ONE), "inliner: growth: settled by the policy"),
         (("evaluate", "posetrl", "--rounds", "3", *ONE), "posetrl has no option --rounds, expected one of --actions, --best-of, "),
         (("evaluate", "loop-distribution", "--dimension", "0"), "loop_distribution: no environment is made in its evaluation"),

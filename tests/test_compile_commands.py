@@ -11,7 +11,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus import compile_commands, mlgo
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import ProgramError
-from tests.test_cli import mlcb
+from tests.support.command_line import mlcb
 
 MAIN = """
 #include "number.h"

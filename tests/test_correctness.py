@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whatever a policy decides, the program is still right: random draws from all shipped actions, programs of known output."""
 
-import json
-import subprocess
 from collections.abc import Sequence
 from contextlib import closing
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
 from mlcb_gym.session.plugin import PluginSession
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
 
 LISTS = ("default", "coreset", "odg", "manual", "extended")
 ACTIONS = [*dict.fromkeys(text for name in LISTS for text in read_actions(name) if text != "stop"), "stop"]
 STEPS = 15
-MANIFEST = json.loads(files("mlcb_gym.corpus").joinpath("embedded/manifest.json").read_text())
-OUTPUTS = {name: entry["output"] for name, entry in MANIFEST["programs"].items()}
-SAMPLE = sorted(OUTPUTS)[::9]
-CSMITH_PROGRAMS, CSMITH_SECONDS = 50, 5.0
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -73,9 +66,6 @@ def after_every_action(program: str) -> dict[str, tuple[int, bytes]]:
     return left
 
 
-CSMITH_FLAGS = ("-I/usr/include/csmith", "-w")
-
-
 def outputs(source: Path, folder: Path, *, episodes: int, start: str = "unoptimized", flags: Sequence[str] = ()) -> set[str]:
     """What the program prints after each of several random episodes; one that fails to run prints its exit status."""
     module, optimized = folder / "program.bc", folder / "optimized.bc"
@@ -103,26 +93,3 @@ def random_episode(env: PosetRLEnv, rng: np.random.Generator) -> list[str]:
         assert "error" not in info, (info, taken)
         assert not truncated
     return taken
-
-
-def csmith(index: int, folder: Path) -> tuple[Path, str]:
-    """The first program of a row of seeds that ends in time when it is not optimised, and what it prints."""
-    for attempt in range(20):
-        source = folder / f"csmith{index}_{attempt}.c"
-        seed = str(1 + index + 1000 * attempt)
-        source.write_text(subprocess.run(["csmith", "--seed", seed], check=True, capture_output=True, text=True, cwd=folder).stdout)
-        compile_(source, "-O0", *CSMITH_FLAGS, output=folder / "reference")
-        try:
-            return source, run(folder / "reference", CSMITH_SECONDS)
-        except subprocess.TimeoutExpired:
-            continue
-    raise AssertionError(f"csmith makes no program that ends within {CSMITH_SECONDS} s, row {index}")
-
-
-def compile_(source: Path, *flags: str, output: Path) -> None:
-    subprocess.run([toolchain.tool("clang"), *flags, source, "-o", output], check=True, capture_output=True, timeout=600)
-
-
-def run(program: Path, seconds: float = 60.0) -> str:
-    done = subprocess.run([program], capture_output=True, text=True, timeout=seconds)
-    return done.stdout if done.returncode == 0 else f"exit status {done.returncode}"

@@ -18,7 +18,7 @@ from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
 from mlcb_gym.spec import bind
 from mlcb_gym.testing import ScriptedCompiler
-from tests.conftest import ACTIONS
+from tests.support.posetrl import ACTIONS
 
 MEM2REG, _, OZ, OUTLINED, STOP = range(5)
 SECONDS = 30.0

@@ -17,7 +17,7 @@ from mlcb_gym.export.parity import compare, greedy_observations
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.random_policy import random_observations
-from tests.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
+from tests.support.known_optimum import ACTIONS, PROGRAMS, TENSORS, ToyEnv, ToyVectorEnv
 
 ENV = ToyEnv()
 SPEC = ENV.task_spec.declared

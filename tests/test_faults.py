@@ -19,8 +19,7 @@ import pytest
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.spec import TaskSpec, bind
-from tests.conftest import ACTIONS
-from tests.peers import (
+from tests.support.peers import (
     ADVICE,
     BEGIN,
     BYE,
@@ -40,7 +39,8 @@ from tests.peers import (
     shm_learner,
     socket_end,
 )
-from tests.processes import listed
+from tests.support.posetrl import ACTIONS
+from tests.support.processes import listed
 
 PARAMETERS = {"actions": ["a", "b", "stop"], "dimension": 2, "history": 1}
 SPEC = bind("posetrl", PARAMETERS)
@@ -438,7 +438,7 @@ def test_opt_ends_with_one_line_when_its_learner_fails(path: Path, bitcode: Path
 @pytest.fixture(scope="session")
 def bitcode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mlcb_gym.corpus.bitcode import bitcode
-    from tests.conftest import SOURCE
+    from tests.support.posetrl import SOURCE
 
     source = tmp_path_factory.mktemp("faults") / "sum.c"
     source.write_text(SOURCE)

@@ -17,7 +17,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.session import WorkerSession
-from tests.test_correctness import compile_
+from tests.support.known_output import compile_
 
 PROGRAM = "embedded/validation/chacha20"
 BUILT = [corpus for corpus in corpora.BUILT if corpora.folder(corpus).is_dir()]

@@ -42,8 +42,8 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
-from tests.test_cli import mlcb
-from tests.test_correctness import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.command_line import mlcb
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
 

@@ -22,7 +22,7 @@ from mlcb_gym.rollout import log as logs
 from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
-from tests.conftest import ACTIONS
+from tests.support.posetrl import ACTIONS
 
 NUMPY = {"float": "f4", "double": "f8"} | {f"{sign}int{bits}_t": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 ALL_TYPES = {"features": [{"name": name, "type": name, "port": 0, "shape": [2, 1]} for name in NUMPY]}

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.agents.graph import PER_NODE
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -26,7 +25,8 @@ from mlcb_gym.rollout.onnx_policy import in_process
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.session import WorkerSession
-from mlcb_gym.spec import AGENT, acting_agent
+from mlcb_gym.spec import AGENT
+from tests.support.loop_policies import in_true_size
 
 MANY = 37
 WIDE = f"""
@@ -67,15 +67,6 @@ def onnx(worker: WorkerSession, observations: list[Observation], tmp_path_factor
 @pytest.fixture(scope="module")
 def aot(onnx: Path) -> Path:
     return compile_policy(onnx, onnx.with_name("policy.so"))
-
-
-def in_true_size(observation: Observation) -> tuple[int, Observation]:
-    """As a compiler sends it."""
-    agent, seen = acting_agent(observation)
-    nodes = int(seen["loop"][3])
-    cut = {"dependences": seen["dependences"][:, :nodes, :nodes]}
-    cut |= {name: seen[name][:nodes] for name in PER_NODE}
-    return agent, {**seen, **cut}
 
 
 def test_decisions_on_every_kernel_are_those_of_onnx_runtime(onnx: Path, aot: Path, observations: list[Observation]) -> None:

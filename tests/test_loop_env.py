@@ -45,7 +45,7 @@ from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.imitation.distill import warm_start
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
-from tests.test_loop_aot import in_true_size
+from tests.support.loop_policies import in_true_size
 
 KERNEL = "loops/train/mixed_division"
 AT_DEFAULT_LEVEL = (toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-w", "-c")

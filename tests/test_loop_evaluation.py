@@ -16,7 +16,7 @@ from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OP
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.run_time import COLUMN, evaluate_run_time, run_time_evaluation
 from mlcb_gym.evaluation.statistics import Estimate
-from tests.test_loop_policy import write_policy
+from tests.support.loop_policies import write_policy
 
 FEW = Bounds(cuts=8, orders=3)
 TWO = ["loops/test/rows_summed", "loops/test/mixed_chain_of_five"]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two agents split loops by turns: in opt and clang, over a channel and in process."""
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -9,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.kernels import kernels, source
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import TaskSpec, bind
-from tests.test_correctness import OUTPUTS, compile_, corpora, run
-from tests.test_loops import STRICT, splitting, sums
+from tests.support.known_output import OUTPUTS, compile_, run
+from tests.support.loop_policies import write_policy
+from tests.support.loops import STRICT, splitting, sums
 
 TASK = "loop_distribution"
 O3 = (toolchain.tool("clang"), *STRICT, "-O3", "-c")
@@ -213,33 +212,6 @@ def test_loop_that_the_vectorizer_takes_costs_less(tmp_path: Path) -> None:
         (folder := tmp_path / str(len(costs))).mkdir()
         costs.append(told(tmp_path / "loop.c", never, folder)["cost"])
     assert 2 * costs[0] < costs[1]
-
-
-def write_policy(folder: Path, prefers: int, **parameters: object) -> Path:
-    """A policy that places nodes as they come and always distributes as it prefers to."""
-    spec = bind(TASK, parameters)
-    folder.mkdir()
-    for agent, logits in (("selector", np.zeros(64)), ("distributor", np.eye(2)[prefers])):
-        graph = helper.make_graph(
-            [
-                helper.make_node("ReduceSum", ["dependences", "axes"], ["sum"], keepdims=0),
-                helper.make_node("Mul", ["sum", "zero"], ["nothing"]),
-                helper.make_node("Add", ["nothing", "constant"], ["logits"]),
-            ],
-            agent,
-            [helper.make_tensor_value_info("dependences", TensorProto.FLOAT, ["batch", 8, "nodes", "nodes"])],
-            [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, len(logits)])],
-            [
-                onnx.numpy_helper.from_array(np.array([1, 2, 3]), "axes"),
-                onnx.numpy_helper.from_array(np.float32(0), "zero"),
-                onnx.numpy_helper.from_array(logits.astype(np.float32)[None], "constant"),
-            ],
-        )
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / f"{agent}.onnx")
-    agents = {agent.name: f"{agent.name}.onnx" for agent in spec.agents}
-    manifest = {"format": 1, "task": TASK, "parameters": spec.parameters, "digest": spec.digest, "agents": agents, "spec": spec.declared}
-    (folder / "policy.json").write_text(json.dumps(manifest))
-    return folder
 
 
 @pytest.mark.parametrize(("prefers", "answer"), [(0, "never"), (1, "always")])

@@ -12,34 +12,15 @@ from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.kernel_composer import compose
 from mlcb_gym.corpus.kernel_generator import generate
 from mlcb_gym.corpus.kernels import Kernel, kernels, source
-from tests.test_correctness import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.loops import SPLIT, STRICT, remarks, splitting, sums
 
-STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-DN=256")
 SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 SCALAR = ("-O3", "-fno-vectorize", "-fno-slp-vectorize")
 BUILDS = {"O1": ("-O1",), "O3": ("-O3",), "scalar": SCALAR, "sanitized": SANITIZED}
 EVERY_BUILD = pytest.mark.parametrize("build", BUILDS)
 MASKS = range(64)  # no kernel has more than seven nodes
-SPLIT = re.compile(r"loop of (\d+) nodes: (\d+) parts, (\d+) checks")
 REFUSED = re.compile(r"loop not distributed: (.*) \[")
-
-
-def splitting(answer: str) -> tuple[str, ...]:
-    return (f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-loops={answer}")
-
-
-def sums(folder: Path, text: str, *flags: str) -> list[str]:
-    """What each kernel of a program prints."""
-    (folder / "kernels.c").write_text(text)
-    compile_(folder / "kernels.c", *STRICT, *flags, output=folder / "kernels")
-    return run(folder / "kernels").splitlines()
-
-
-def remarks(folder: Path, text: str, *flags: str) -> str:
-    """What the pass says of the loops of a file under -O1."""
-    (folder / "loops.c").write_text(text)
-    command = [toolchain.tool("clang"), "-w", "-O1", "-c", "-Rpass=mlcb-loop", "-Rpass-missed=mlcb-loop", *flags, "loops.c", "-o", "loops.o"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stderr
 
 
 def compiled(path: Path, *flags: str) -> bytes:

@@ -23,10 +23,10 @@ from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
-from tests.conftest import ACTIONS
-from tests.processes import ends
-from tests.test_deployment import make_env, make_policy, opt
-from tests.test_relay import Served, serving
+from tests.support.deployment import make_env, make_policy, opt
+from tests.support.posetrl import ACTIONS
+from tests.support.processes import ends
+from tests.support.serving import Served, serving
 
 PROGRAM = "embedded/test/scheduler"
 PROGRAMS = ["embedded/train/fft", "embedded/train/sorts"]

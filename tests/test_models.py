@@ -19,7 +19,7 @@ from mlcb_gym.onnx.template import OnnxTemplate
 from mlcb_gym.rollout.network_policy import InCompiler, greedy
 from mlcb_gym.rollout.play import Decide, Delegate, episode, play_in_order
 from mlcb_gym.session import PluginSession, RemoteSession, WorkerSession
-from tests.test_relay import serving
+from tests.support.serving import serving
 
 PROGRAM = "embedded/train/dijkstra"
 TASKS = {

@@ -17,7 +17,7 @@ from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.plugin import PluginSession
-from tests.conftest import ACTIONS, SOURCE
+from tests.support.posetrl import ACTIONS, SOURCE
 
 Make = Callable[..., PosetRLEnv]
 Seen = tuple[Observation, Info]

@@ -16,7 +16,7 @@ from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
-from tests.test_loops import SPLIT, remarks, sums
+from tests.support.loops import SPLIT, remarks, sums
 
 POLICIES = sorted(shipped().items())
 LOOPS = "loops/validation"

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +17,9 @@ from numpy.testing import assert_equal
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
-from tests.conftest import ACTIONS
-from tests.processes import children, ends
-
-SECONDS = 20.0
-SERVE = [sys.executable, "-m", "mlcb_gym", "serve"]
-
-
-class Served:
-    """A running `mlcb serve`."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        self.process, self.uri = process, process.stdout.readline().strip()
-
-    def workers(self) -> list[int]:
-        """pidfds of the workers and their children."""
-        pids = [child for worker in children(self.process.pid) for child in (worker, *children(worker))]
-        return [os.pidfd_open(pid) for pid in pids]
-
-
-@contextmanager
-def serving() -> Iterator[Served]:
-    with subprocess.Popen([*SERVE, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
-        yield Served(process)
-        process.terminate()
-        assert process.wait(SECONDS) == 0
+from tests.support.posetrl import ACTIONS
+from tests.support.processes import children, ends
+from tests.support.serving import SECONDS, SERVE, Served, serving
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.distill import Outcomes, warm_start
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
-from tests.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
-from tests.test_cli import mlcb
+from tests.support.command_line import mlcb
+from tests.support.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 
 
 @pytest.fixture

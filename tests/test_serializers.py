@@ -18,7 +18,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import Session, WorkerSession
 from mlcb_gym.session.plugin import PluginSession
 from mlcb_gym.spec import TaskSpec, bind
-from tests.conftest import ACTIONS
+from tests.support.posetrl import ACTIONS
 
 SERIALIZERS = ["bitstream", "json", "protobuf"]
 PROTO = Path(__file__).parent.parent / "native/serdes/protobuf/tensors.proto"

@@ -12,7 +12,7 @@ import pytest
 
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.session import Limits, WorkerSession
-from tests.processes import descriptors, ends, left
+from tests.support.processes import descriptors, ends, left
 
 PROGRAM, OTHER = "embedded/validation/huffman", "embedded/train/fft"
 SEED = 1

@@ -3,7 +3,6 @@
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -19,11 +18,11 @@ import pytest
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.stock import module_measure
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.spec import TaskSpec
-from tests.processes import listed
+from tests.support.processes import listed
+from tests.support.stock import MODULE_INLINER, compilers, declare, inliner, opt
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
 EVICTION_FEATURES = {
@@ -32,24 +31,10 @@ EVICTION_FEATURES = {
     **dict.fromkeys([f"weighed_{what}_by_max" for what in ("reads", "writes", "read_writes", "indvars")], "float32"),
     **dict.fromkeys([f"{what}_by_max" for what in ("hint_weights", "start_bb_freq", "end_bb_freq", "hottest_bb_freq")], "float32"),
 }
-MODULE_INLINER = ["-passes=scc-oz-module-inliner"]
 GREEDY = ["-O2", "-filetype=obj", "-mtriple=x86_64-linux-gnu", "-relocation-model=pic"]
 
 Tensors = Mapping[str, Any]
 Choose = Callable[[Tensors], int | float]
-
-
-def declare(task: str, inputs: list[dict[str, Any]], advice: dict[str, Any]) -> TaskSpec:
-    return TaskSpec(json.dumps({"task": task, "parameters": {}, "agents": [{"name": "advisor", "inputs": inputs, "advice": advice}]}))
-
-
-def inliner(**other: Any) -> TaskSpec:
-    """LLVM's own list of features, and our mask; some of them declared otherwise."""
-    headers = subprocess.run([toolchain.tool("llvm-config"), "--includedir"], check=True, capture_output=True, text=True).stdout.strip()
-    features = re.findall(r"M\(int64_t, \{1\}, (\w+),", Path(headers, "llvm/Analysis/InlineModelFeatureMaps.h").read_text())
-    inputs = [{"name": name, "dtype": "int64"} | other.get(name, {}) for name in [*features, "inlining_default"]]
-    mask = {"name": "action_mask", "dtype": "int8", "shape": [2], "role": "mask"}
-    return declare("stock_inliner", [*inputs, mask], {"kind": "argmax", "name": "inlining_decision", "choices": 2})
 
 
 @pytest.fixture
@@ -102,10 +87,6 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert set(listed(os.getpid())) <= processes
 
 
-def compilers() -> list[int]:
-    return [pid for pid in listed(os.getpid()) if Path(f"/proc/{pid}/comm").read_text().strip() in ("opt", "clang", "clang-22", "llc")]
-
-
 def play(episode: Episode, choose: Choose) -> list[_native.Message]:
     """Every message of an episode."""
     with closing(episode):
@@ -122,10 +103,6 @@ def by_default(tensors: Tensors) -> int:
 
 def last_allowed(tensors: Tensors) -> int:
     return int(np.flatnonzero(tensors["mask"])[-1])
-
-
-def opt(**arguments: Any) -> StockSession:
-    return StockSession("opt", MODULE_INLINER, advisor=INLINER, **{"measure": module_measure(), **arguments})
 
 
 def test_opt_asks_at_every_call_and_the_default_gives_what_opt_alone_gives(program: Path, tmp_path: Path) -> None:
@@ -372,7 +349,7 @@ ORPHAN = """
 import sys
 from pathlib import Path
 from mlcb_gym.session import EpisodeRequest
-from tests.test_stock import compilers, inliner, opt
+from tests.support.stock import compilers, inliner, opt
 episode = opt().begin(inliner(), EpisodeRequest(Path(sys.argv[1])))
 episode.receive()
 print(*compilers(), flush=True)

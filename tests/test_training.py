@@ -21,8 +21,8 @@ from mlcb_gym.training.environment import Environment, Shaping, TrainingEnv
 from mlcb_gym.training.profile import Shares, Stopwatch
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
-from tests import known_optimum
-from tests.known_optimum import OPTIMUM, PROGRAMS
+from tests.support import known_optimum
+from tests.support.known_optimum import OPTIMUM, PROGRAMS
 
 TRAIN, VALIDATION = PROGRAMS[::2], PROGRAMS[1::2]
 SMALL: dict[str, dict[str, Any]] = {

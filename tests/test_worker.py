@@ -18,8 +18,8 @@ from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
 from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
-from tests.conftest import BOMB, ENDLESS, SOURCE
-from tests.processes import children, descriptors, ends, left
+from tests.support.posetrl import BOMB, ENDLESS, SOURCE
+from tests.support.processes import children, descriptors, ends, left
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
 ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)

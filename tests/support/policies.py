@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from mlcb_gym import _native, toolchain
 
-HEADERS = Path(os.environ.get("ONNXRUNTIME_ROOT", Path(__file__).parent.parent / ".deps/onnxruntime")) / "include"
+HEADERS = Path(os.environ.get("ONNXRUNTIME_ROOT", Path(__file__).parents[2] / ".deps/onnxruntime")) / "include"
 
 #: The operator mlcb::Twice.
 OPERATORS = """

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A running `mlcb serve`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.support.processes import children
+
+SECONDS = 20.0
+SERVE = [sys.executable, "-m", "mlcb_gym", "serve"]
+
+
+class Served:
+    """A running `mlcb serve`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.process, self.uri = process, process.stdout.readline().strip()
+
+    def workers(self) -> list[int]:
+        """pidfds of the workers and their children."""
+        pids = [child for worker in children(self.process.pid) for child in (worker, *children(worker))]
+        return [os.pidfd_open(pid) for pid in pids]
+
+
+@contextmanager
+def serving() -> Iterator[Served]:
+    with subprocess.Popen([*SERVE, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
+        yield Served(process)
+        process.terminate()
+        assert process.wait(SECONDS) == 0
