@@ -118,9 +118,7 @@ struct Shared {
 } // namespace
 
 Expected<Model> dotFloor(size_t Length) {
-  return [Weights = weightsOf(Length)](const std::vector<float> &X) -> Expected<float> {
-    return dot(X.data(), Weights.data(), X.size());
-  };
+  return [Weights = weightsOf(Length)](const std::vector<float> &X) -> Expected<float> { return dot(X.data(), Weights.data(), X.size()); };
 }
 
 Expected<Model> fifoFloor(size_t Length) {

@@ -15,9 +15,9 @@ Expected<std::shared_ptr<OrtSession>> openSession(const OnnxLibrary &Library, co
   if (auto Done = Library.check(Api.CreateSessionOptions(&Options), Path); !Done)
     return Unexpected(Done.error());
   const OrtOwned<OrtSessionOptions> Owned(Options, Api.ReleaseSessionOptions);
-  for (OrtStatus *Status : {Api.SetIntraOpNumThreads(Options, 1),
-                            Api.AddSessionConfigEntry(Options, "session.disable_prepacking", Packed ? "0" : "1"),
-                            Api.CreateSession(Library.Env, Path.c_str(), Options, &Session)})
+  for (OrtStatus *Status :
+       {Api.SetIntraOpNumThreads(Options, 1), Api.AddSessionConfigEntry(Options, "session.disable_prepacking", Packed ? "0" : "1"),
+        Api.CreateSession(Library.Env, Path.c_str(), Options, &Session)})
     if (auto Done = Library.check(Status, Path); !Done)
       return Unexpected(Done.error());
   return std::shared_ptr<OrtSession>(Session, Api.ReleaseSession);
@@ -26,8 +26,8 @@ Expected<std::shared_ptr<OrtSession>> openSession(const OnnxLibrary &Library, co
 Expected<std::shared_ptr<OrtValue>> tensorOver(const OnnxLibrary &Library, float *Data, size_t Length) {
   const std::array<int64_t, 2> Shape{1, static_cast<int64_t>(Length)};
   OrtValue *Value = nullptr;
-  auto Done = Library.check(Library.Api->CreateTensorWithDataAsOrtValue(Library.Cpu, Data, Length * sizeof(float), Shape.data(),
-                                                                        Shape.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &Value),
+  auto Done = Library.check(Library.Api->CreateTensorWithDataAsOrtValue(Library.Cpu, Data, Length * sizeof(float), Shape.data(), Shape.size(),
+                                                                        ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &Value),
                             "tensor");
   if (!Done)
     return Unexpected(Done.error());

@@ -89,8 +89,7 @@ Expected<Link> connect(std::string_view Kind) {
     int Up[2], Down[2];
     if (::pipe2(Up, O_CLOEXEC) != 0 || ::pipe2(Down, O_CLOEXEC) != 0)
       return failErrno("pipe2");
-    return Link{pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])),
-                pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
+    return Link{pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])), pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
   }
   auto Shared = makeRings().and_then(mapRings);
   if (!Shared)
@@ -144,7 +143,8 @@ Expected<void> run(const std::vector<std::string> &Words) {
     return timeObservation(Name);
   if (Name.starts_with("onnx-") && Words.size() > 2)
     return timeAll([&](size_t Length) { return onnxFloor(Words[2], Name == "onnx-packed", Length); });
-  for (const auto &[Floor, Make] : {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"grpc", &grpcFloor}, {"json-dump", &jsonDump}})
+  for (const auto &[Floor, Make] :
+       {std::pair("dot", &dotFloor), {"fifo", &fifoFloor}, {"shm", &shmFloor}, {"grpc", &grpcFloor}, {"json-dump", &jsonDump}})
     if (Name == Floor)
       return timeAll(Make);
   return fail(ErrorKind::InvalidArgument, "usage: rtt ask URI | repeat URI LENGTH COUNT | floor NAME [DIR] | observation KIND");

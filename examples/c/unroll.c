@@ -4,13 +4,12 @@
 #include <stdio.h>
 
 /* The compiler's own task: what is observed of a loop, and what is asked. */
-static const char TASK[] =
-    "{\"task\": \"unroll\","
-    " \"agents\": [{\"name\": \"unroller\","
-    "   \"inputs\": [{\"name\": \"trip_count\", \"dtype\": \"int64\", \"low\": 0, \"doc\": \"iterations, 0 if unknown\"},"
-    "              {\"name\": \"body\", \"dtype\": \"float32\", \"shape\": [2], \"low\": 0, \"doc\": \"instructions, loads\"},"
-    "              {\"name\": \"legal\", \"dtype\": \"int8\", \"shape\": [4], \"role\": \"mask\"}],"
-    "   \"advice\": {\"kind\": \"argmax\", \"name\": \"factor\", \"choices\": 4, \"doc\": \"log2 of the factor\"}}]}";
+static const char TASK[] = "{\"task\": \"unroll\","
+                           " \"agents\": [{\"name\": \"unroller\","
+                           "   \"inputs\": [{\"name\": \"trip_count\", \"dtype\": \"int64\", \"low\": 0, \"doc\": \"iterations, 0 if unknown\"},"
+                           "              {\"name\": \"body\", \"dtype\": \"float32\", \"shape\": [2], \"low\": 0, \"doc\": \"instructions, loads\"},"
+                           "              {\"name\": \"legal\", \"dtype\": \"int8\", \"shape\": [4], \"role\": \"mask\"}],"
+                           "   \"advice\": {\"kind\": \"argmax\", \"name\": \"factor\", \"choices\": 4, \"doc\": \"log2 of the factor\"}}]}";
 
 typedef struct {
   int64_t trip_count;

@@ -20,8 +20,7 @@ class YamlSerializer final : public Serializer {
 public:
   std::string_view name() const override { return "yaml"; }
 
-  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-              std::vector<std::byte> &Out) const override {
+  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const override {
     std::string Text;
     for (size_t I = 0; I < Specs.size(); ++I) {
       Text += std::string(Specs[I].Name) + ":\n";

@@ -57,7 +57,6 @@ int main(int, char **Arguments) {
   });
   for (const std::string &Uri : {std::string("fixed:3"), "pipe:" + Base + "?serdes=yaml"}) {
     const auto Advice = ask(Uri);
-    std::printf("%s: %s\n", Uri.substr(0, Uri.find(':')).c_str(),
-                Advice ? std::to_string(*Advice).c_str() : Advice.error().Message.c_str());
+    std::printf("%s: %s\n", Uri.substr(0, Uri.find(':')).c_str(), Advice ? std::to_string(*Advice).c_str() : Advice.error().Message.c_str());
   }
 }

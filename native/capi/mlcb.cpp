@@ -76,11 +76,8 @@ Expected<size_t> indexOf(const std::vector<TensorSpec> &Specs, std::string_view 
 }
 
 Expected<Place> inputOf(mlcb_runner &R, size_t Agent, const char *Name) {
-  return agentOf(R, Agent).and_then([&](Place Where) {
-    return indexOf(Where.agent().Inputs, orEmpty(Name)).map([&](size_t Index) {
-      return Place{Where.Runner, Agent, Index};
-    });
-  });
+  return agentOf(R, Agent).and_then(
+      [&](Place Where) { return indexOf(Where.agent().Inputs, orEmpty(Name)).map([&](size_t Index) { return Place{Where.Runner, Agent, Index}; }); });
 }
 
 Expected<Place> metricOf(mlcb_runner &R, const char *Name) {
@@ -96,9 +93,7 @@ Expected<void> checkType(const TensorSpec &Spec, mlcb_dtype Type) {
 }
 
 Expected<void> checkShape(const TensorSpec &Spec, std::span<const int64_t> Shape) {
-  const auto Fits = [](const Dim &D, int64_t Length) {
-    return D.How == Dim::Kind::AtMost ? Length >= 0 && Length <= D.Size : Length == D.Size;
-  };
+  const auto Fits = [](const Dim &D, int64_t Length) { return D.How == Dim::Kind::AtMost ? Length >= 0 && Length <= D.Size : Length == D.Size; };
   if (std::equal(Spec.Shape.begin(), Spec.Shape.end(), Shape.begin(), Shape.end(), Fits))
     return {};
   return invalid("'" + std::string(Spec.Name) + "' cannot have the shape given, it is declared otherwise");
@@ -163,7 +158,8 @@ void *mlcb_tensor(mlcb_runner *R, size_t Agent, const char *Input, mlcb_dtype Ty
   void *Elements = nullptr;
   R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) {
     return checkType(Where.input(), Type).map([&]() -> void * { return Where.Runner->bytes(Where.Index, Agent).data(); });
-  }), &Elements);
+  }),
+          &Elements);
   return Elements;
 }
 
@@ -200,20 +196,17 @@ void *mlcb_metric(mlcb_runner *R, const char *Metric, mlcb_dtype Type) noexcept 
     return checkType(Where.Runner->spec().Task.Metrics[Where.Index], Type).map([&]() -> void * {
       return Where.Runner->metricBytes(Where.Index).data();
     });
-  }), &Element);
+  }),
+          &Element);
   return Element;
 }
 
 mlcb_status mlcb_choose(mlcb_runner *R, size_t Agent, int64_t *Index) noexcept {
-  return R->done(adviserOf(*R, Agent, AdviceKind::Argmax).and_then([&](Place Where) {
-    return Where.Runner->evaluate<int64_t>(Agent);
-  }), Index);
+  return R->done(adviserOf(*R, Agent, AdviceKind::Argmax).and_then([&](Place Where) { return Where.Runner->evaluate<int64_t>(Agent); }), Index);
 }
 
 mlcb_status mlcb_value(mlcb_runner *R, size_t Agent, double *Value) noexcept {
-  return R->done(adviserOf(*R, Agent, AdviceKind::Value).and_then([&](Place Where) {
-    return Where.Runner->evaluate<double>(Agent);
-  }), Value);
+  return R->done(adviserOf(*R, Agent, AdviceKind::Value).and_then([&](Place Where) { return Where.Runner->evaluate<double>(Agent); }), Value);
 }
 
 mlcb_status mlcb_end(mlcb_runner *R, mlcb_end_reason Why, size_t Agent) noexcept {

@@ -26,10 +26,10 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define MLCB_ENUM enum : int /* so that any value a caller gives can be looked at */
+#define MLCB_AS_INT : int /* so that any value a caller gives can be looked at */
 #define MLCB_NOEXCEPT noexcept
 #else
-#define MLCB_ENUM enum
+#define MLCB_AS_INT
 #define MLCB_NOEXCEPT
 #endif
 
@@ -37,7 +37,7 @@ extern "C" {
 
 typedef struct mlcb_runner mlcb_runner;
 
-typedef MLCB_ENUM {
+typedef enum MLCB_AS_INT {
   MLCB_OK,               /* 0: success */
   MLCB_INVALID_ARGUMENT, /* the caller asked for something that cannot be */
   MLCB_SPEC_MISMATCH,    /* the two ends, or a policy and a compiler, disagree on the task */
@@ -49,7 +49,7 @@ typedef MLCB_ENUM {
   MLCB_INTERRUPTED       /* whoever waits was told to stop waiting */
 } mlcb_status;
 
-typedef MLCB_ENUM {
+typedef enum MLCB_AS_INT {
   MLCB_INT8,
   MLCB_INT16,
   MLCB_INT32,
@@ -63,7 +63,7 @@ typedef MLCB_ENUM {
   MLCB_UINT64
 } mlcb_dtype;
 
-typedef MLCB_ENUM { MLCB_HORIZON, MLCB_STOPPED, MLCB_NO_DECISIONS, MLCB_EXHAUSTED } mlcb_end_reason;
+typedef enum MLCB_AS_INT { MLCB_HORIZON, MLCB_STOPPED, MLCB_NO_DECISIONS, MLCB_EXHAUSTED } mlcb_end_reason;
 
 /* MLCB_API_VERSION of the library. */
 MLCB_API int mlcb_api_version(void) MLCB_NOEXCEPT;

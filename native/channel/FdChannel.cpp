@@ -30,8 +30,7 @@ bool severalCores() {
 /// Says for how long it is better to try again than to sleep.
 class Spin {
 public:
-  Spin(bool Allowed, Deadline Until)
-      : Until(Allowed && severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min()) {}
+  Spin(bool Allowed, Deadline Until) : Until(Allowed && severalCores() ? std::min(Until, Clock::now() + SpinTime) : Deadline::min()) {}
 
   bool again() {
     if (Clock::now() >= Until)
@@ -120,13 +119,10 @@ Unexpected peerGone() { return fail(ErrorKind::PeerGone, "the other end closed i
 Expected<size_t> wouldBlockOr(std::string_view What) {
   switch (errno) {
   case EAGAIN:
-  case EINTR:
-    return 0;
+  case EINTR: return 0;
   case EPIPE:
-  case ECONNRESET:
-    return peerGone();
-  default:
-    return failErrno(What);
+  case ECONNRESET: return peerGone();
+  default: return failErrno(What);
   }
 }
 

@@ -78,9 +78,8 @@ Expected<void> check(const Uri &Where, const GrpcPlace &Place) {
     return Where.invalid("cert and key are given together or not at all");
   if (Place.Loopback || (Place.isEncrypted() && !Place.Token.empty()))
     return {};
-  return Where.invalid(std::string("an address that is not loopback needs TLS and a token: ") +
-                       (Place.Listens ? "cert=FILE, key=FILE" : "ca=FILE") + " and token=FILE, or " +
-                       (Place.Listens ? "MLCB_TLS_CERT, MLCB_TLS_KEY" : "MLCB_TLS_CA") + " and MLCB_TOKEN_FILE");
+  return Where.invalid(std::string("an address that is not loopback needs TLS and a token: ") + (Place.Listens ? "cert=FILE, key=FILE" : "ca=FILE") +
+                       " and token=FILE, or " + (Place.Listens ? "MLCB_TLS_CERT, MLCB_TLS_KEY" : "MLCB_TLS_CA") + " and MLCB_TOKEN_FILE");
 }
 
 Expected<void> checkServer(const Uri &Where) {
@@ -109,9 +108,7 @@ GrpcModule::~GrpcModule() = default;
 bool compilerListens(const Uri &Where) { return Where.option("server") == "compiler"; }
 
 Expected<std::unique_ptr<GrpcRendezvous>> openGrpc(const Uri &Where, bool Listens) {
-  auto Place = Where.allow(GrpcOptions)
-                   .and_then([&] { return checkServer(Where); })
-                   .and_then([&] { return readPlace(Where, Listens); });
+  auto Place = Where.allow(GrpcOptions).and_then([&] { return checkServer(Where); }).and_then([&] { return readPlace(Where, Listens); });
   if (!Place)
     return Unexpected(Place.error());
   static const auto Get = findInModule("libmlcb_grpc.so", "mlcbGrpcV1");

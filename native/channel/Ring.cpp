@@ -10,8 +10,8 @@ namespace {
 Expected<size_t> distance(uint64_t From, uint64_t To) {
   const uint64_t Between = To - From;
   if (Between > Ring::Capacity)
-    return fail(ErrorKind::ProtocolError, "the other end spoilt the shared memory: " + std::to_string(Between) +
-                                              " bytes in a ring of " + std::to_string(Ring::Capacity));
+    return fail(ErrorKind::ProtocolError,
+                "the other end spoilt the shared memory: " + std::to_string(Between) + " bytes in a ring of " + std::to_string(Ring::Capacity));
   return Between;
 }
 
@@ -32,9 +32,7 @@ Expected<size_t> RingWriter::room() const {
 }
 
 void RingWriter::put(std::span<const std::byte> Bytes) {
-  eachPart(Written, Bytes.size(), [&](size_t To, size_t From, size_t Size) {
-    std::copy_n(Bytes.data() + From, Size, In.Bytes + To);
-  });
+  eachPart(Written, Bytes.size(), [&](size_t To, size_t From, size_t Size) { std::copy_n(Bytes.data() + From, Size, In.Bytes + To); });
   Written += Bytes.size();
 }
 
@@ -46,9 +44,7 @@ bool RingWriter::publish() {
 Expected<size_t> RingReader::available() const { return distance(Read, In.Written.load()); }
 
 bool RingReader::take(std::span<std::byte> Into) {
-  eachPart(Read, Into.size(), [&](size_t From, size_t To, size_t Size) {
-    std::copy_n(In.Bytes + From, Size, Into.data() + To);
-  });
+  eachPart(Read, Into.size(), [&](size_t From, size_t To, size_t Size) { std::copy_n(In.Bytes + From, Size, Into.data() + To); });
   Read += Into.size();
   In.Read.store(Read);
   return toBeWoken(In.WriterSleeps);

@@ -15,9 +15,9 @@ namespace mlcb {
 struct Ring {
   static constexpr size_t Capacity = size_t(512) << 10; // a power of two: counts may wrap around
 
-  alignas(64) std::atomic<uint64_t> Written;  // the writer's line
+  alignas(64) std::atomic<uint64_t> Written; // the writer's line
   std::atomic<uint32_t> WriterSleeps;
-  alignas(64) std::atomic<uint64_t> Read;     // the reader's line
+  alignas(64) std::atomic<uint64_t> Read; // the reader's line
   std::atomic<uint32_t> ReaderSleeps;
   alignas(64) std::byte Bytes[Capacity];
 };

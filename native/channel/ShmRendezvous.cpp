@@ -21,8 +21,8 @@ Expected<sockaddr_un> addressOf(const std::string &Path) {
   sockaddr_un Address{};
   Address.sun_family = AF_UNIX;
   if (Path.empty() || Path.size() >= sizeof Address.sun_path)
-    return fail(ErrorKind::InvalidArgument, "the path of a socket has 1 to " + std::to_string(sizeof Address.sun_path - 1) +
-                                                " bytes, not '" + Path + "'");
+    return fail(ErrorKind::InvalidArgument,
+                "the path of a socket has 1 to " + std::to_string(sizeof Address.sun_path - 1) + " bytes, not '" + Path + "'");
   std::ranges::copy(Path, Address.sun_path);
   return Address;
 }

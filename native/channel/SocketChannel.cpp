@@ -12,8 +12,8 @@
 namespace mlcb {
 namespace {
 
-constexpr size_t MaxFdsAtOnce = 4;    // of one read; the kernel closes what does not fit
-constexpr size_t MaxFdsWaiting = 16;  // not yet taken; more is a flood and is closed
+constexpr size_t MaxFdsAtOnce = 4;   // of one read; the kernel closes what does not fit
+constexpr size_t MaxFdsWaiting = 16; // not yet taken; more is a flood and is closed
 
 class SocketChannel final : public FdChannelBase {
 public:
@@ -90,8 +90,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<Channel> socketChannel(FileDescriptor Socket) {
-  return std::make_unique<SocketChannel>(std::move(Socket));
-}
+std::unique_ptr<Channel> socketChannel(FileDescriptor Socket) { return std::make_unique<SocketChannel>(std::move(Socket)); }
 
 } // namespace mlcb

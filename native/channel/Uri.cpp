@@ -44,8 +44,6 @@ Expected<void> Uri::allow(std::span<const std::string_view> Keys) const {
   return {};
 }
 
-Unexpected Uri::invalid(const std::string &Why) const {
-  return fail(ErrorKind::InvalidArgument, "runner '" + std::string(Text) + "': " + Why);
-}
+Unexpected Uri::invalid(const std::string &Why) const { return fail(ErrorKind::InvalidArgument, "runner '" + std::string(Text) + "': " + Why); }
 
 } // namespace mlcb

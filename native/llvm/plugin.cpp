@@ -19,8 +19,8 @@ __attribute__((constructor(101))) static void checkHost() {
   LLVMGetVersion(&Major, &Minor, &Patch);
   if (Major == LLVM_VERSION_MAJOR && Minor == LLVM_VERSION_MINOR)
     return;
-  std::fprintf(stderr, "mlcb: this plugin is built for LLVM %d.%d, the tool that loads it is LLVM %u.%u\n",
-               LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR, Major, Minor);
+  std::fprintf(stderr, "mlcb: this plugin is built for LLVM %d.%d, the tool that loads it is LLVM %u.%u\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
+               Major, Minor);
   _exit(1);
 }
 

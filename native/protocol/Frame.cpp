@@ -12,8 +12,7 @@ namespace {
 
 constexpr char Magic[4] = {'M', 'L', 'C', 'B'};
 
-constexpr std::array<std::string_view, 9> Names{"hello", "begin", "observation", "advice", "episode_end",
-                                                "fork",  "error", "bye",         "model"};
+constexpr std::array<std::string_view, 9> Names{"hello", "begin", "observation", "advice", "episode_end", "fork", "error", "bye", "model"};
 
 /// The header as it lies on the wire.
 struct Wire {
@@ -37,8 +36,7 @@ std::optional<FrameKind> frameKind(std::string_view Name) {
 }
 
 FrameHeaderBytes encode(const FrameHeader &Header) {
-  Wire Raw{{}, FrameHeader::Version, static_cast<uint8_t>(Header.Kind), Header.Agent, Header.Flags, Header.Sequence,
-           Header.Length};
+  Wire Raw{{}, FrameHeader::Version, static_cast<uint8_t>(Header.Kind), Header.Agent, Header.Flags, Header.Sequence, Header.Length};
   std::memcpy(Raw.Magic, Magic, sizeof Magic);
   return std::bit_cast<FrameHeaderBytes>(Raw);
 }
@@ -49,13 +47,11 @@ Expected<FrameHeader> decodeHeader(std::span<const std::byte, FrameHeader::Size>
   if (std::memcmp(Raw.Magic, Magic, sizeof Magic) != 0)
     return foreign("the other end does not speak this protocol: a frame does not start with MLCB");
   if (Raw.Version != FrameHeader::Version)
-    return foreign("a frame of version " + std::to_string(Raw.Version) + ", this build speaks " +
-                   std::to_string(FrameHeader::Version));
+    return foreign("a frame of version " + std::to_string(Raw.Version) + ", this build speaks " + std::to_string(FrameHeader::Version));
   if (Raw.Kind < 1 || Raw.Kind > Names.size())
     return foreign("a frame of unknown kind " + std::to_string(Raw.Kind));
   if (Raw.Length > FrameHeader::MaxLength)
-    return foreign("a frame of " + std::to_string(Raw.Length) + " bytes, at most " +
-                   std::to_string(FrameHeader::MaxLength) + " are allowed");
+    return foreign("a frame of " + std::to_string(Raw.Length) + " bytes, at most " + std::to_string(FrameHeader::MaxLength) + " are allowed");
   return FrameHeader{static_cast<FrameKind>(Raw.Kind), Raw.Agent, Raw.Flags, Raw.Sequence, Raw.Length};
 }
 

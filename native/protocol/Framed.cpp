@@ -43,16 +43,15 @@ Unexpected Framed::lastWords(Error Why) {
   return Unexpected(std::move(Why));
 }
 
-Expected<void> Framed::sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent,
-                                  uint8_t Flags, int Attach) {
+Expected<void> Framed::sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent, uint8_t Flags, int Attach) {
   if (!Link)
     return closed();
   size_t Size = 0;
   for (const ByteSpan &Piece : Payload)
     Size += Piece.size();
   if (Size > FrameHeader::MaxLength)
-    return fail(ErrorKind::InvalidArgument, "a payload of " + std::to_string(Size) + " bytes, at most " +
-                                                std::to_string(FrameHeader::MaxLength) + " are allowed");
+    return fail(ErrorKind::InvalidArgument,
+                "a payload of " + std::to_string(Size) + " bytes, at most " + std::to_string(FrameHeader::MaxLength) + " are allowed");
   const auto Header = encode({Kind, Agent, Flags, NextSent++, static_cast<uint32_t>(Size)});
   Pieces.assign(1, Header);
   Pieces.insert(Pieces.end(), Payload.begin(), Payload.end());
@@ -78,8 +77,8 @@ Expected<FrameHeader> Framed::receiveHeader(Deadline Until) {
   if (!Header)
     return refuse(Header.error());
   if (Header->Sequence != NextReceived)
-    return refuse({ErrorKind::ProtocolError, "frame " + std::to_string(Header->Sequence) + " came where frame " +
-                                                 std::to_string(NextReceived) + " was due"});
+    return refuse(
+        {ErrorKind::ProtocolError, "frame " + std::to_string(Header->Sequence) + " came where frame " + std::to_string(NextReceived) + " was due"});
   return Header;
 }
 

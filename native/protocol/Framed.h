@@ -36,8 +36,7 @@ public:
   Expected<void> send(FrameKind Kind, ByteSpan Payload, Deadline Until, uint8_t Agent = 0, uint8_t Flags = 0, int Attach = -1) {
     return sendPieces(Kind, {&Payload, 1}, Until, Agent, Flags, Attach);
   }
-  Expected<void> sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent = 0,
-                            uint8_t Flags = 0, int Attach = -1);
+  Expected<void> sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent = 0, uint8_t Flags = 0, int Attach = -1);
 
   /// The next frame. An Error frame is a PeerError of its text, and the end unless the other end declines; a wrong frame is
   /// answered with Error.

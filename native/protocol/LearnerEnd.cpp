@@ -10,8 +10,7 @@ Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidAr
 
 } // namespace
 
-Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                           const std::vector<std::string> &Metrics, Measure When,
+Expected<LearnerEnd> LearnerEnd::ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec, const std::vector<std::string> &Metrics, Measure When,
                                            const Serializer &Codec) {
   LearnerEnd End(std::move(Link));
   End.Codec = &Codec;
@@ -76,25 +75,20 @@ Expected<Message> LearnerEnd::receive(Deadline Until) {
   Asking.reset();
   switch (Got->Kind) {
   case FrameKind::Hello:
-  case FrameKind::Begin:
-    Result.Text = Got->text();
-    return Result;
-  case FrameKind::Bye:
-    return Result;
+  case FrameKind::Begin: Result.Text = Got->text(); return Result;
+  case FrameKind::Bye: return Result;
   case FrameKind::Observation:
   case FrameKind::EpisodeEnd:
     if (auto Done = decode(*Got, Result); !Done)
       return Link.refuse(Done.error());
     return Result;
-  default:
-    return Link.refuse({ErrorKind::ProtocolError, "a compiler does not send '" + std::string(name(Got->Kind)) + "'"});
+  default: return Link.refuse({ErrorKind::ProtocolError, "a compiler does not send '" + std::string(name(Got->Kind)) + "'"});
   }
 }
 
 Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
   if (Got.Agent >= Layouts.size())
-    return fail(ErrorKind::ProtocolError, "an observation of agent " + std::to_string(Got.Agent) + ", there are " +
-                                              std::to_string(Layouts.size()));
+    return fail(ErrorKind::ProtocolError, "an observation of agent " + std::to_string(Got.Agent) + ", there are " + std::to_string(Layouts.size()));
   Into.Specs = Layouts[Got.Agent].of(Got.Kind);
   if (auto Done = Codec->decode(Into.Specs, Got.Payload, Tensors); !Done)
     return Done;
@@ -109,9 +103,7 @@ Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
   return {};
 }
 
-AdviceKind LearnerEnd::asked() const {
-  return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax;
-}
+AdviceKind LearnerEnd::asked() const { return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax; }
 
 Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
   if (Asking && asked() == AdviceKind::Argmax) {
@@ -128,8 +120,7 @@ Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline U
   if (!Asking)
     return misplaced("advice was given where no observation asks for it");
   if (asked() != Kind)
-    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value"
-                                               : "the agent asks for a value, not for an index");
+    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value" : "the agent asks for a value, not for an index");
   const auto Agent = static_cast<uint8_t>(*Asking);
   Asking.reset();
   return Link.send(FrameKind::Advice, {static_cast<const std::byte *>(Eight), 8}, Until, Agent);

@@ -27,9 +27,8 @@ public:
   explicit LearnerEnd(std::unique_ptr<Channel> Link) : Link(std::move(Link)) {}
 
   /// Of an episode whose spec, metrics and serializer were agreed on before.
-  static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec,
-                                        const std::vector<std::string> &Metrics, Measure When = Measure::Always,
-                                        const Serializer &Codec = defaultSerializer());
+  static Expected<LearnerEnd> ofEpisode(std::unique_ptr<Channel> Link, BoundSpec Spec, const std::vector<std::string> &Metrics,
+                                        Measure When = Measure::Always, const Serializer &Codec = defaultSerializer());
 
   /// Asks the compiler to bind a task, and checks that it binds what this build would. A Hello without a task takes whichever
   /// the compiler has, as it declares it.
@@ -70,8 +69,8 @@ private:
   const Serializer *Codec = &defaultSerializer();
   std::optional<BoundSpec> Spec;
   std::vector<ObservationLayout> Layouts; // [agent]
-  Decoded Tensors; // of the last frame
-  std::optional<size_t> Asking; // the agent that waits for advice
+  Decoded Tensors;                        // of the last frame
+  std::optional<size_t> Asking;           // the agent that waits for advice
 };
 
 } // namespace mlcb

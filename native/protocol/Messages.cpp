@@ -40,11 +40,7 @@ Expected<Measure> readMeasure(std::string_view Word) {
 }
 
 std::string Hello::toJson() const {
-  return dumpJson({{"task", Task},
-                   {"parameters", parseJson(Parameters)},
-                   {"serializer", Serializer},
-                   {"metrics", Metrics},
-                   {"measure", name(When)}});
+  return dumpJson({{"task", Task}, {"parameters", parseJson(Parameters)}, {"serializer", Serializer}, {"metrics", Metrics}, {"measure", name(When)}});
 }
 
 Expected<Hello> Hello::fromJson(std::string_view Text) {

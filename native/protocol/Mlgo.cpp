@@ -139,8 +139,6 @@ void MlgoEncoder::outcome(std::span<const std::byte> Score) {
   Out += '\n';
 }
 
-void MlgoEncoder::raw(std::span<const std::byte> Bytes) {
-  Out.append(reinterpret_cast<const char *>(Bytes.data()), Bytes.size());
-}
+void MlgoEncoder::raw(std::span<const std::byte> Bytes) { Out.append(reinterpret_cast<const char *>(Bytes.data()), Bytes.size()); }
 
 } // namespace mlcb

@@ -47,9 +47,7 @@ BoundSpec asSent(const MlgoHeader &Header, const BoundSpec &Spec) {
 }
 
 bool sameInputs(const BoundSpec &A, const BoundSpec &B) {
-  const auto Same = [](const TensorSpec &X, const TensorSpec &Y) {
-    return X.Name == Y.Name && X.Type == Y.Type && X.maxShape() == Y.maxShape();
-  };
+  const auto Same = [](const TensorSpec &X, const TensorSpec &Y) { return X.Name == Y.Name && X.Type == Y.Type && X.maxShape() == Y.maxShape(); };
   return std::ranges::equal(A.Task.Agents[0].Inputs, B.Task.Agents[0].Inputs, Same);
 }
 
@@ -65,10 +63,10 @@ Expected<void> check(const MlgoHeader &Header, const BoundSpec &Spec) {
   const AdviceSpec &Given = Spec.Task.Agents[0].Advice;
   const bool Value = Given.Kind == AdviceKind::Value;
   if (!Header.Advice || Header.Advice->maxElements() != 1 || isFloat(Header.Advice->Type) != Value)
-    return mismatch(Spec, "compiler asks for " + (Header.Advice ? "advice '" + std::string(Header.Advice->Name) + "' of " +
-                                                                      std::to_string(Header.Advice->maxElements()) + " " +
-                                                                      std::string(name(Header.Advice->Type))
-                                                                : std::string("no advice")) +
+    return mismatch(Spec, "compiler asks for " +
+                              (Header.Advice ? "advice '" + std::string(Header.Advice->Name) + "' of " +
+                                                   std::to_string(Header.Advice->maxElements()) + " " + std::string(name(Header.Advice->Type))
+                                             : std::string("no advice")) +
                               ", this build gives " + (Value ? "a value" : "an index"));
   return {};
 }

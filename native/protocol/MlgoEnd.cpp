@@ -97,8 +97,7 @@ Expected<void> MlgoEnd::send(AdviceKind Kind, std::span<const std::byte> Bytes, 
   if (!Asking)
     return misplaced("advice was given where no observation asks for it");
   if (asked() != Kind)
-    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value"
-                                               : "the agent asks for a value, not for an index");
+    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value" : "the agent asks for a value, not for an index");
   if (!Link)
     return fail(ErrorKind::PeerGone, "the channel is closed");
   Asking = false;

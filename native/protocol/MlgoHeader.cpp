@@ -14,7 +14,7 @@ namespace {
 constexpr double Unbounded = 1e9;
 
 // C's names, in the order of DType. Where two types have one name, the first is meant when it is read.
-constexpr std::array<std::string_view, 12> TypeNames{"int8_t", "int16_t", "int32_t",  "int64_t",  "uint8_t", "float",
+constexpr std::array<std::string_view, 12> TypeNames{"int8_t", "int16_t", "int32_t",  "int64_t",  "uint8_t",  "float",
                                                      "double", "uint8_t", "uint16_t", "uint32_t", "uint64_t", ""};
 static_assert(TypeNames.size() == static_cast<size_t>(DType::String) + 1);
 
@@ -28,10 +28,7 @@ std::optional<DType> typeOf(std::string_view Name) {
 using Ordered = nlohmann::ordered_json;
 
 Ordered describe(const TensorSpec &Tensor) {
-  return {{"name", Tensor.Name},
-          {"type", TypeNames[static_cast<size_t>(Tensor.Type)]},
-          {"port", 0},
-          {"shape", Tensor.maxShape()}};
+  return {{"name", Tensor.Name}, {"type", TypeNames[static_cast<size_t>(Tensor.Type)]}, {"port", 0}, {"shape", Tensor.maxShape()}};
 }
 
 Unexpected malformed(const std::string &What) { return fail(ErrorKind::ProtocolError, What); }
@@ -42,8 +39,7 @@ Expected<std::vector<Dim>> readShape(const Json &From, const std::string &Name) 
     return malformed("tensor '" + Name + "' has no shape");
   for (const Json &Length : From) {
     if (!Length.is_number_integer() || Length < 0 || Length > MaxDimension)
-      return malformed("tensor '" + Name + "' has a length of " + shortText(Length) + ", expected 0 to " +
-                       std::to_string(MaxDimension));
+      return malformed("tensor '" + Name + "' has a length of " + shortText(Length) + ", expected 0 to " + std::to_string(MaxDimension));
     Shape.push_back({Dim::Kind::Fixed, Length.get<int64_t>(), {}});
   }
   return Shape;
@@ -80,8 +76,7 @@ Expected<void> check(const MlgoHeader &Header) {
     if (!Names.insert(Tensor.Name).second)
       return malformed("there are two tensors '" + std::string(Tensor.Name) + "'");
     if (!Add(Tensor))
-      return malformed("the tensors up to '" + std::string(Tensor.Name) + "' take more than " +
-                       std::to_string(FrameHeader::MaxLength) + " bytes");
+      return malformed("the tensors up to '" + std::string(Tensor.Name) + "' take more than " + std::to_string(FrameHeader::MaxLength) + " bytes");
   }
   for (const auto *Other : {&Header.Score, &Header.Advice})
     if (*Other && !Add(**Other))

@@ -53,8 +53,7 @@ public:
   Expected<void> close();
 
 private:
-  MlgoLogWriter(std::string Path, FileDescriptor File, const MlgoHeader &Header)
-      : Path(std::move(Path)), File(std::move(File)), Encoder(Header) {}
+  MlgoLogWriter(std::string Path, FileDescriptor File, const MlgoHeader &Header) : Path(std::move(Path)), File(std::move(File)), Encoder(Header) {}
 
   Expected<void> flush();
 

@@ -26,8 +26,7 @@ std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const st
          (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices");
 }
 
-std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,
-                                                  Measure When) {
+std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When) {
   std::vector<ObservationLayout> Layouts;
   for (const AgentSpec &Agent : Spec.Task.Agents) {
     auto &Layout = Layouts.emplace_back(Agent.Inputs, Agent.Inputs.size(), When);

@@ -23,16 +23,13 @@ struct ObservationLayout {
   bool hasMetrics(FrameKind Kind) const { return When == Measure::Always || Kind == FrameKind::EpisodeEnd; }
 
   /// The tensors of a frame of that kind.
-  std::span<const TensorSpec> of(FrameKind Kind) const {
-    return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs);
-  }
+  std::span<const TensorSpec> of(FrameKind Kind) const { return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs); }
 };
 
 /// Why an index is no advice that the agent may get, in one clause; nothing where it is. An empty mask allows every choice.
 std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index);
 
 /// One for each agent.
-std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics,
-                                                  Measure When);
+std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When);
 
 } // namespace mlcb

@@ -53,8 +53,7 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
 }
 
 nb::str toStr(std::span<const std::byte> Bytes) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(reinterpret_cast<const char *>(Bytes.data()), static_cast<Py_ssize_t>(Bytes.size()), "replace"));
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(reinterpret_cast<const char *>(Bytes.data()), static_cast<Py_ssize_t>(Bytes.size()), "replace"));
 }
 
 nb::str key(std::string_view Name) { return nb::str(Name.data(), Name.size()); }

@@ -42,9 +42,8 @@ class Compiler {
 public:
   explicit Compiler(std::unique_ptr<ModelRunner> Runner) : Runner(std::move(Runner)) {}
 
-  static Compiler ofSocket(int Fd, const std::string &Spec, std::vector<std::string> Metrics,
-                           const std::string &Greeting, bool AllowFork, const std::string &When,
-                           const std::string &Serializer) {
+  static Compiler ofSocket(int Fd, const std::string &Spec, std::vector<std::string> Metrics, const std::string &Greeting, bool AllowFork,
+                           const std::string &When, const std::string &Serializer) {
     if (Greeting != "begin" && Greeting != "hello")
       raise({ErrorKind::InvalidArgument, "greeting is '" + Greeting + "', expected 'begin' or 'hello'"});
     auto Link = adoptSocket(Fd);
@@ -135,9 +134,7 @@ private:
     copy(From.view(), Runner->bytes(Index, Agent));
   }
 
-  static void copy(const TensorView &From, std::span<std::byte> To) {
-    std::ranges::copy(From.Bytes, To.begin());
-  }
+  static void copy(const TensorView &From, std::span<std::byte> To) { std::ranges::copy(From.Bytes, To.begin()); }
 
   std::unique_ptr<ModelRunner> Runner;
 };
@@ -146,9 +143,8 @@ private:
 
 void bindCompiler(nb::module_ &Module) {
   nb::class_<Compiler>(Module, "Compiler", "The compiler's end: shows a policy a state and gets its advice.")
-      .def_static("serve", &Compiler::ofSocket, "fd"_a, "spec"_a, "metrics"_a = std::vector<std::string>(),
-                  "greeting"_a = "begin", "allow_fork"_a = false, "measure"_a = "always",
-                  "serializer"_a = "bitstream",
+      .def_static("serve", &Compiler::ofSocket, "fd"_a, "spec"_a, "metrics"_a = std::vector<std::string>(), "greeting"_a = "begin",
+                  "allow_fork"_a = false, "measure"_a = "always", "serializer"_a = "bitstream",
                   "Over a Unix socket, which it takes over, to a LearnerEnd of the same bound spec (JSON), metrics, measure and "
                   "serializer; greets it with its pid ('begin') or the spec ('hello'). With allow_fork a Fork frame clones this process: "
                   "observe() then returns in the clone too.")
@@ -159,12 +155,12 @@ void bindCompiler(nb::module_ &Module) {
            "The advice for a state; a tensor or metric that is not given keeps its value.",
            nb::sig("def observe(self, agent: int, tensors: dict[str, typing.Any], metrics: dict[str, int | float] = {}) -> "
                    "int | float"))
-      .def("end", &Compiler::end, "reason"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
-           "The end of the episode and its last state.",
+      .def("end", &Compiler::end, "reason"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(), "The end of the episode and its last state.",
            nb::sig("def end(self, reason: str, agent: int, tensors: dict[str, typing.Any], metrics: dict[str, int | float] "
                    "= {}) -> None"))
       .def("close", &Compiler::close, "Says bye and closes; harmless if closed already.")
-      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> Compiler"))
+      .def(
+          "__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> Compiler"))
       .def("__exit__", [](Compiler &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 

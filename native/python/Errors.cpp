@@ -24,22 +24,14 @@ template <ErrorKind Kind> void bindKind(nb::module_ &Module, const char *Name, n
 
 void raise(const Error &Why) {
   switch (Why.Kind) {
-  case ErrorKind::InvalidArgument:
-    throw Failure<ErrorKind::InvalidArgument>(Why.Message);
-  case ErrorKind::SpecMismatch:
-    throw Failure<ErrorKind::SpecMismatch>(Why.Message);
-  case ErrorKind::ProtocolError:
-    throw Failure<ErrorKind::ProtocolError>(Why.Message);
-  case ErrorKind::PeerGone:
-    throw Failure<ErrorKind::PeerGone>(Why.Message);
-  case ErrorKind::Timeout:
-    throw Failure<ErrorKind::Timeout>(Why.Message);
-  case ErrorKind::PeerError:
-    throw Failure<ErrorKind::PeerError>(Why.Message);
-  case ErrorKind::SystemError:
-    throw Failure<ErrorKind::SystemError>(Why.Message);
-  case ErrorKind::Interrupted:
-    throw nb::python_error();
+  case ErrorKind::InvalidArgument: throw Failure<ErrorKind::InvalidArgument>(Why.Message);
+  case ErrorKind::SpecMismatch: throw Failure<ErrorKind::SpecMismatch>(Why.Message);
+  case ErrorKind::ProtocolError: throw Failure<ErrorKind::ProtocolError>(Why.Message);
+  case ErrorKind::PeerGone: throw Failure<ErrorKind::PeerGone>(Why.Message);
+  case ErrorKind::Timeout: throw Failure<ErrorKind::Timeout>(Why.Message);
+  case ErrorKind::PeerError: throw Failure<ErrorKind::PeerError>(Why.Message);
+  case ErrorKind::SystemError: throw Failure<ErrorKind::SystemError>(Why.Message);
+  case ErrorKind::Interrupted: throw nb::python_error();
   }
   throw NativeFailure(Why.Message);
 }

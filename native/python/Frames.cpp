@@ -22,16 +22,13 @@ public:
     if (!Which || Agent > UINT8_MAX || Flags > UINT8_MAX)
       raise({ErrorKind::InvalidArgument, "there is no frame of kind '" + Kind + "', or an agent or flags beyond 255"});
     const std::span Bytes(static_cast<const std::byte *>(Payload.data()), Payload.size());
-    waiting([&] {
-      return Link.send(*Which, Bytes, after(Timeout), static_cast<uint8_t>(Agent), static_cast<uint8_t>(Flags), Fd);
-    });
+    waiting([&] { return Link.send(*Which, Bytes, after(Timeout), static_cast<uint8_t>(Agent), static_cast<uint8_t>(Flags), Fd); });
   }
 
   nb::tuple receive(double Timeout) {
     Frame Got = waiting([&] { return Link.receive(after(Timeout)); });
     const std::string Kind(name(Got.Kind));
-    return nb::make_tuple(Kind, Got.Agent, Got.Flags, nb::bytes(Got.Payload.data(), Got.Payload.size()),
-                          Got.Attached.release());
+    return nb::make_tuple(Kind, Got.Agent, Got.Flags, nb::bytes(Got.Payload.data(), Got.Payload.size()), Got.Attached.release());
   }
 
   void refuse(const std::string &Message) { (void)Link.refuse({ErrorKind::ProtocolError, Message}); }
@@ -54,8 +51,8 @@ private:
 void bindFrames(nb::module_ &Module) {
   nb::class_<Frames>(Module, "Frames", "One end of a conversation, frame by frame, over a Unix socket that it takes over.")
       .def(nb::init<int>(), "fd"_a)
-      .def("send", &Frames::send, "kind"_a, "payload"_a = nb::bytes("", 0), "agent"_a = 0, "flags"_a = 0, "fd"_a = -1,
-           "timeout"_a = 60.0, "Sends a frame, and with it the descriptor `fd`, whose copy here is closed.")
+      .def("send", &Frames::send, "kind"_a, "payload"_a = nb::bytes("", 0), "agent"_a = 0, "flags"_a = 0, "fd"_a = -1, "timeout"_a = 60.0,
+           "Sends a frame, and with it the descriptor `fd`, whose copy here is closed.")
       .def("receive", &Frames::receive, "timeout"_a, "(kind, agent, flags, payload, descriptor or -1) of the next frame.",
            nb::sig("def receive(self, timeout: float) -> tuple[str, int, int, bytes, int]"))
       .def("refuse", &Frames::refuse, "message"_a, "Sends an Error frame and closes.")

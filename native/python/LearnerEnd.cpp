@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The learner's end for Python.
+#include "protocol/LearnerEnd.h"
 #include "channel/Fifo.h"
 #include "channel/Grpc.h"
 #include "channel/Pump.h"
 #include "channel/ShmRendezvous.h"
-#include "protocol/LearnerEnd.h"
 #include "python/Bindings.h"
 #include "python/Message.h"
 #include "python/Sockets.h"
@@ -34,18 +34,14 @@ BoundSpec readEpisodeSpec(const std::string &Json) {
 class PyLearnerEnd {
 public:
   PyLearnerEnd(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
-       const std::string &Serializer)
+               const std::string &Serializer)
       : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
 
   explicit PyLearnerEnd(std::shared_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
 
-  static PyLearnerEnd *fifo(const std::string &Base) {
-    return new PyLearnerEnd(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner))));
-  }
+  static PyLearnerEnd *fifo(const std::string &Base) { return new PyLearnerEnd(std::make_unique<Fifo>(unwrap(Fifo::open(Base, FifoEnd::Learner)))); }
 
-  static PyLearnerEnd *shm(const std::string &Path) {
-    return new PyLearnerEnd(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path))));
-  }
+  static PyLearnerEnd *shm(const std::string &Path) { return new PyLearnerEnd(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path)))); }
 
   void connect(double Timeout) {
     if (!Pending)
@@ -55,10 +51,9 @@ public:
     End.emplace(interruptible(std::move(Link)));
   }
 
-  std::string hello(std::string Task, std::string Parameters, std::vector<std::string> Metrics, double Timeout,
-                    std::string Serializer, const std::string &When) {
-    const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics),
-                      unwrap(readMeasure(When))};
+  std::string hello(std::string Task, std::string Parameters, std::vector<std::string> Metrics, double Timeout, std::string Serializer,
+                    const std::string &When) {
+    const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics), unwrap(readMeasure(When))};
     connect(Timeout);
     waiting([&] { return end().hello(Asked, after(Timeout)); });
     return End->spec().toJson();
@@ -106,8 +101,8 @@ private:
     return Link;
   }
 
-  static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec,
-                            const std::vector<std::string> &Metrics, Measure When, const std::string &Serializer) {
+  static LearnerEnd makeEnd(std::unique_ptr<Channel> Link, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics,
+                            Measure When, const std::string &Serializer) {
     if (!Spec)
       return LearnerEnd(std::move(Link));
     const auto &Codec = *unwrap(findSerializer(Serializer));
@@ -128,8 +123,7 @@ private:
 /// A place to which others call, or from which we do.
 class Grpc {
 public:
-  Grpc(const std::string &Uri, bool Listens)
-      : Place(waiting([&] { return openGrpc(mlcb::Uri::parse(Uri), Listens); })) {}
+  Grpc(const std::string &Uri, bool Listens) : Place(waiting([&] { return openGrpc(mlcb::Uri::parse(Uri), Listens); })) {}
 
   std::string address() const { return open().address(); }
   PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
@@ -171,23 +165,19 @@ void bindGrpc(nb::module_ &Module) {
 void bindLearnerEnd(nb::module_ &Module) {
   bindGrpc(Module);
   nb::class_<PyLearnerEnd>(Module, "LearnerEnd",
-                   "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
-                   "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
-      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &,
-                    const std::string &>(),
-           "fd"_a, "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always",
-           "serializer"_a = "bitstream",
+                           "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
+                           "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
+      .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &, const std::string &>(), "fd"_a,
+           "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always", "serializer"_a = "bitstream",
            "Takes over a connected Unix socket: an episode's, with its bound spec, the metrics wanted 'always' or at the "
            "'end', and the serializer; or a worker's control channel.")
-      .def_static(
-          "fifo", &PyLearnerEnd::fifo, "base"_a, nb::rv_policy::take_ownership,
-          "The learner's end of the FIFOs BASE.in and BASE.out, which must exist: for a compiler with the runner pipe:BASE.")
+      .def_static("fifo", &PyLearnerEnd::fifo, "base"_a, nb::rv_policy::take_ownership,
+                  "The learner's end of the FIFOs BASE.in and BASE.out, which must exist: for a compiler with the runner pipe:BASE.")
       .def_static("shm", &PyLearnerEnd::shm, "path"_a, nb::rv_policy::take_ownership,
                   "Listens at a path, which must not exist, for a compiler with the runner shm:PATH; the path is removed once "
                   "it is there.")
       .def("connect", &PyLearnerEnd::connect, "timeout"_a, "Waits until the compiler is there; hello() does it too.")
-      .def("hello", &PyLearnerEnd::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream",
-           "measure"_a = "always",
+      .def("hello", &PyLearnerEnd::hello, "task"_a, "parameters"_a, "metrics"_a, "timeout"_a, "serializer"_a = "bitstream", "measure"_a = "always",
            "Asks the compiler to bind a task; returns the bound spec as JSON. Another spec than this build's is a "
            "SpecMismatch. The task \"\" is whichever the compiler has, declared by itself.")
       .def("begin", &PyLearnerEnd::begin, "payload"_a, "fd"_a, "timeout"_a,
@@ -205,7 +195,8 @@ void bindLearnerEnd(nb::module_ &Module) {
            "begin and the same observation.")
       .def("close", &PyLearnerEnd::close, "Says bye and closes; harmless if closed already.")
       .def("fileno", &PyLearnerEnd::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
-      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> LearnerEnd"))
+      .def(
+          "__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> LearnerEnd"))
       .def("__exit__", [](PyLearnerEnd &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 

@@ -75,8 +75,8 @@ private:
 
 void bindMlgoLearnerEnd(nb::module_ &Module) {
   nb::class_<MlgoLearnerEnd>(Module, "MlgoLearnerEnd",
-                       "The learner's end of a conversation with an untouched opt, clang or llc, in LLVM's own format: as a LearnerEnd, but "
-                       "for what that format lacks. Where the compiler has ended, receive() gives a bye.")
+                             "The learner's end of a conversation with an untouched opt, clang or llc, in LLVM's own format: as a LearnerEnd, but "
+                             "for what that format lacks. Where the compiler has ended, receive() gives a bye.")
       .def(nb::init<const std::string &, int, const std::string &>(), "base"_a, "pid"_a, "spec"_a,
            "Over the FIFOs BASE.in and BASE.out, which must exist, with the process `pid`, a child of this one; `spec` is the bound "
            "spec (JSON) of what it will ask.")
@@ -91,7 +91,8 @@ void bindMlgoLearnerEnd(nb::module_ &Module) {
            nb::sig("def advise(self, advice: int | float, timeout: float = 60.0) -> None"))
       .def("close", &MlgoLearnerEnd::close, "Closes; harmless if closed already. The compiler must be ended then: it would wait, and spin.")
       .def("fileno", &MlgoLearnerEnd::fileno, "The descriptor to poll once readable() is false, -1 if closed.")
-      .def("__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> MlgoLearnerEnd"))
+      .def(
+          "__enter__", [](nb::object Self) { return Self; }, nb::sig("def __enter__(self) -> MlgoLearnerEnd"))
       .def("__exit__", [](MlgoLearnerEnd &Self, nb::args) { Self.close(); }, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 

@@ -13,9 +13,7 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
-nb::str text(std::string_view Text) {
-  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(Text.data(), static_cast<Py_ssize_t>(Text.size()), "replace"));
-}
+nb::str text(std::string_view Text) { return nb::steal<nb::str>(PyUnicode_DecodeUTF8(Text.data(), static_cast<Py_ssize_t>(Text.size()), "replace")); }
 
 nb::dict arrays(std::span<const TensorSpec> Specs, std::span<const std::byte> Packed) {
   std::vector<TensorView> Views;
@@ -80,14 +78,13 @@ private:
 
 void bindMlgoLog(nb::module_ &Module) {
   Module.def(
-      "log_header",
-      [](const std::string &Spec, bool Reward) { return unwrap(mlgoHeaderOf(unwrap(readSpec(Spec)), Reward)).toJson(); },
-      "spec"_a, "reward"_a,
-      "The header of a log of a task's episodes: its inputs, its decision as the last feature, and the reward as score.");
+      "log_header", [](const std::string &Spec, bool Reward) { return unwrap(mlgoHeaderOf(unwrap(readSpec(Spec)), Reward)).toJson(); }, "spec"_a,
+      "reward"_a, "The header of a log of a task's episodes: its inputs, its decision as the last feature, and the reward as score.");
   nb::class_<Reader>(Module, "LogReader", "What was seen and decided, from a file in the format of LLVM's -training-log.")
       .def(nb::init<const std::string &>(), "path"_a)
       .def_prop_ro("header", &Reader::header, "The declaration of features, score and advice, as JSON.")
-      .def("__iter__", [](nb::object Self) { return Self; }, nb::sig("def __iter__(self) -> LogReader"))
+      .def(
+          "__iter__", [](nb::object Self) { return Self; }, nb::sig("def __iter__(self) -> LogReader"))
       .def("__next__", &Reader::next, "(context, number in it, tensors by name, score or None).",
            nb::sig("def __next__(self) -> tuple[str, int, dict[str, typing.Any], typing.Any]"));
   nb::class_<Writer>(Module, "LogWriter", "Writes such a file, in place of one that is there.")

@@ -58,8 +58,7 @@ nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Ag
   return nb::bytes(Out.data(), Out.size());
 }
 
-nb::tuple decode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::bytes Payload,
-                 const std::vector<std::string> &Metrics) {
+nb::tuple decode(const std::string &Name, const std::string &SpecJson, size_t Agent, nb::bytes Payload, const std::vector<std::string> &Metrics) {
   const BoundSpec Bound = unwrap(readSpec(SpecJson));
   const auto Layout = layoutOf(Bound, Agent, Metrics);
   const auto *Bytes = static_cast<const std::byte *>(Payload.data());
@@ -78,8 +77,7 @@ void bindSpec(nb::module_ &Module) {
              "The bound spec of a task, as JSON: every shape known, named by its digest. A parameter that is absent from "
              "the JSON object `parameters` has its default.");
   Module.def(
-      "describe_mismatch",
-      [](const std::string &Compiler, const std::string &Expected) { return describeMismatch(Compiler, Expected); },
+      "describe_mismatch", [](const std::string &Compiler, const std::string &Expected) { return describeMismatch(Compiler, Expected); },
       "compiler"_a, "expected"_a, "One sentence: the first difference between two bound specs, given as JSON.");
   Module.def(
       "digest", [](nb::bytes Data) { return hexDigest({Data.c_str(), Data.size()}); }, "data"_a,
@@ -91,13 +89,13 @@ void bindSpec(nb::module_ &Module) {
         return nb::bytes(Seal.data(), Seal.size());
       },
       "library"_a, "cpu"_a, "What makes a shared object a compiled policy once it is appended: it is whole, and for which CPU it is.");
-  Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(),
-             "The payload of an observation.",
+  Module.def("encode", &encode, "serializer"_a, "spec"_a, "agent"_a, "tensors"_a, "metrics"_a = nb::dict(), "The payload of an observation.",
              nb::sig("def encode(serializer: str, spec: str, agent: int, tensors: dict[str, typing.Any], "
                      "metrics: dict[str, int | float] = {}) -> bytes"));
   Module.def("decode", &decode, "serializer"_a, "spec"_a, "agent"_a, "payload"_a, "metrics"_a = std::vector<std::string>(),
-             "The tensors and metrics of a payload.", nb::sig("def decode(serializer: str, spec: str, agent: int, "
-             "payload: bytes, metrics: collections.abc.Sequence[str] = []) -> tuple[dict[str, typing.Any], dict[str, int | float]]"));
+             "The tensors and metrics of a payload.",
+             nb::sig("def decode(serializer: str, spec: str, agent: int, "
+                     "payload: bytes, metrics: collections.abc.Sequence[str] = []) -> tuple[dict[str, typing.Any], dict[str, int | float]]"));
 }
 
 } // namespace mlcb::python

@@ -7,8 +7,7 @@
 
 namespace mlcb {
 
-AotRunner::AotRunner(std::shared_ptr<const AotPolicy> Policy)
-    : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
+AotRunner::AotRunner(std::shared_ptr<const AotPolicy> Policy) : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
 
 Expected<std::unique_ptr<AotRunner>> AotRunner::open(const std::string &Path) {
   return AotPolicy::open(Path).map([](auto Policy) { return std::unique_ptr<AotRunner>(new AotRunner(std::move(Policy))); });

@@ -22,7 +22,7 @@ private:
 
   std::shared_ptr<const AotPolicy> Loaded;
   std::vector<std::vector<const void *>> Addresses; // [agent][input]
-  std::vector<std::vector<const int64_t *>> Shapes;  // likewise
+  std::vector<std::vector<const int64_t *>> Shapes; // likewise
 };
 
 } // namespace mlcb

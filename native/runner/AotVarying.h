@@ -38,8 +38,7 @@ static void mlcb_aot_spread(char *to, int64_t larger, const char *from, int64_t 
   }
   const size_t rows = (size_t)(v->shape[axis] ? v->shape[axis] : length);
   for (size_t row = 0; row < rows; ++row)
-    mlcb_aot_spread(to + row * mlcb_aot_bytes(v, axis + 1, larger), larger, from + row * mlcb_aot_bytes(v, axis + 1, length), length, v,
-                    axis + 1);
+    mlcb_aot_spread(to + row * mlcb_aot_bytes(v, axis + 1, larger), larger, from + row * mlcb_aot_bytes(v, axis + 1, length), length, v, axis + 1);
 }
 
 static size_t mlcb_aot_room(const struct mlcb_aot_varying *v, int64_t length) {
@@ -48,8 +47,8 @@ static size_t mlcb_aot_room(const struct mlcb_aot_varying *v, int64_t length) {
 }
 
 /* Asks the smallest model that is long enough; sizes ascend, and the last is for the declared maximum. `padded` is a copy of `inputs`. */
-static void mlcb_aot_ask(const struct mlcb_aot_size *size, const struct mlcb_aot_varying *varying, size_t count, const void **padded,
-                         int64_t length, float *output) {
+static void mlcb_aot_ask(const struct mlcb_aot_size *size, const struct mlcb_aot_varying *varying, size_t count, const void **padded, int64_t length,
+                         float *output) {
   while (size->length < length)
     ++size;
   if (size->length == length) {

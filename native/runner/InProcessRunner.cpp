@@ -17,8 +17,7 @@ std::string_view InProcessRunner::parameters() const {
 
 Expected<void> InProcessRunner::onBind() {
   if (Policy && Spec.Digest != Policy->Spec.Digest)
-    return fail(ErrorKind::SpecMismatch,
-                Policy->Where + ": " + describeMismatch(Spec.toJson(), Policy->SpecJson, "the policy"));
+    return fail(ErrorKind::SpecMismatch, Policy->Where + ": " + describeMismatch(Spec.toJson(), Policy->SpecJson, "the policy"));
   Outputs.clear();
   for (const AgentSpec &Agent : Spec.Task.Agents)
     Outputs.emplace_back(Agent.Advice.outputs());

@@ -7,8 +7,7 @@ namespace mlcb {
 
 ModelRunner::~ModelRunner() = default;
 
-ModelRunner::Buffer::Buffer(const TensorSpec &Spec)
-    : Type(Spec.Type), Capacity(Spec.maxElements()), Elements(Capacity), Shape(Spec.maxShape()) {
+ModelRunner::Buffer::Buffer(const TensorSpec &Spec) : Type(Spec.Type), Capacity(Spec.maxElements()), Elements(Capacity), Shape(Spec.maxShape()) {
   // At least one element, so that a metric and an empty tensor have an address.
   const size_t Size = std::max<size_t>(Elements * byteSize(Type), 8);
   Bytes.reset(static_cast<std::byte *>(::operator new[](Size, Alignment)));

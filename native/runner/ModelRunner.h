@@ -76,8 +76,7 @@ public:
   }
 
   /// Gives an input with varying dimensions its true shape for the next evaluate(); each length at most its maximum.
-  template <class T, class Feature>
-  std::span<T> resize(Feature F, std::span<const int64_t> Shape, size_t Agent = 0) {
+  template <class T, class Feature> std::span<T> resize(Feature F, std::span<const int64_t> Shape, size_t Agent = 0) {
     resize(static_cast<size_t>(F), Shape, Agent);
     return tensor<T>(F, Agent);
   }
@@ -89,9 +88,7 @@ public:
   std::span<std::byte> metricBytes(size_t Metric) { return Metrics[Metric].bytes(); }
 
   /// The text of a string input.
-  template <class Feature> std::string &text(Feature F, size_t Agent = 0) {
-    return Inputs[Agent][static_cast<size_t>(F)].Text;
-  }
+  template <class Feature> std::string &text(Feature F, size_t Agent = 0) { return Inputs[Agent][static_cast<size_t>(F)].Text; }
 
   /// Whether the policy looks at an input at all; one that it does not read may be left as it is.
   template <class Feature> bool reads(Feature F, size_t Agent = 0) const { return readsInput(static_cast<size_t>(F), Agent); }

@@ -48,7 +48,8 @@ Expected<const OrtApi *> openApi() {
     LastError = Path + " is too old";
   }
   return fail(ErrorKind::SystemError, "ONNX Runtime is needed for this policy: pip install onnxruntime, or name its "
-                                      "shared library in MLCB_ONNXRUNTIME (" + LastError + ")");
+                                      "shared library in MLCB_ONNXRUNTIME (" +
+                                          LastError + ")");
 }
 
 Expected<OnnxLibrary> open() {
@@ -62,8 +63,7 @@ Expected<OnnxLibrary> open() {
   ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0);
   if (auto Done = Library.check((*Api)->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "mlcb", &Library.Env), "ONNX Runtime"); !Done)
     return Unexpected(Done.error());
-  auto Done = Library.check((*Api)->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &Library.Cpu),
-                            "ONNX Runtime");
+  auto Done = Library.check((*Api)->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &Library.Cpu), "ONNX Runtime");
   if (!Done)
     return Unexpected(Done.error());
   return Library;

@@ -15,9 +15,7 @@ struct Signature {
   std::vector<int64_t> Shape;
 };
 
-Unexpected invalid(const std::string &Path, const std::string &What) {
-  return fail(ErrorKind::SpecMismatch, Path + ": " + What);
-}
+Unexpected invalid(const std::string &Path, const std::string &What) { return fail(ErrorKind::SpecMismatch, Path + ": " + What); }
 
 /// Null for what is no tensor.
 const OrtTensorTypeAndShapeInfo *tensorInfo(const OrtApi &Api, const OrtTypeInfo *Info) {
@@ -70,22 +68,18 @@ Expected<std::vector<Signature>> signatures(const OnnxModel &Model, CountFn Coun
   return Result;
 }
 
-bool fits(int64_t Declared, const Dim &D) {
-  return Declared == -1 || (D.How != Dim::Kind::AtMost && Declared == D.Size);
-}
+bool fits(int64_t Declared, const Dim &D) { return Declared == -1 || (D.How != Dim::Kind::AtMost && Declared == D.Size); }
 
 bool fits(const Signature &Declared, const TensorSpec &Tensor) {
   if (Declared.Type != onnxType(Tensor.Type) || Declared.Shape.size() != Tensor.Shape.size() + 1)
     return false;
   if (Declared.Shape[0] != -1 && Declared.Shape[0] != 1)
     return false;
-  return std::equal(Tensor.Shape.begin(), Tensor.Shape.end(), Declared.Shape.begin() + 1,
-                    [](const Dim &D, int64_t Size) { return fits(Size, D); });
+  return std::equal(Tensor.Shape.begin(), Tensor.Shape.end(), Declared.Shape.begin() + 1, [](const Dim &D, int64_t Size) { return fits(Size, D); });
 }
 
-constexpr std::array<std::string_view, 17> TypeNames{
-    "?",     "float32", "uint8",  "int8",   "uint16",    "int16",      "int32",   "int64",  "string",
-    "bool",  "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
+constexpr std::array<std::string_view, 17> TypeNames{"?",    "float32", "uint8",   "int8",   "uint16", "int16",     "int32",      "int64",   "string",
+                                                     "bool", "float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16"};
 
 /// As `float32[1,?]`; a dimension that varies is negative.
 std::string text(std::string_view Type, std::span<const int64_t> Shape) {
@@ -130,17 +124,16 @@ Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxLibrary &Library,
 ONNXTensorElementDataType onnxType(DType Type) {
   // In the order of DType.
   static constexpr ONNXTensorElementDataType Types[] = {
-      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
-      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
-      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,   ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8,  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,   ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16,
       ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED};
   static_assert(std::size(Types) == static_cast<size_t>(DType::String) + 1);
   return Types[static_cast<size_t>(Type)];
 }
 
 Expected<void> OnnxModel::findInputs(const AgentSpec &Agent) {
-  auto Declared = signatures(*this, &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
-                             &OrtApi::SessionGetInputTypeInfo);
+  auto Declared = signatures(*this, &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName, &OrtApi::SessionGetInputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
   Reads.assign(Agent.Inputs.size(), false);
@@ -157,8 +150,7 @@ Expected<void> OnnxModel::findInputs(const AgentSpec &Agent) {
 }
 
 Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
-  auto Declared = signatures(*this, &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
-                             &OrtApi::SessionGetOutputTypeInfo);
+  auto Declared = signatures(*this, &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName, &OrtApi::SessionGetOutputTypeInfo);
   if (!Declared)
     return Unexpected(Declared.error());
   const Dim Outputs{Dim::Kind::Fixed, static_cast<int64_t>(Agent.Advice.outputs()), {}};
@@ -175,8 +167,7 @@ Expected<void> OnnxModel::findOutput(const AgentSpec &Agent) {
   return {};
 }
 
-template <class CreateT>
-Expected<OnnxModel> OnnxModel::open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create) {
+template <class CreateT> Expected<OnnxModel> OnnxModel::open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create) {
   auto Library = OnnxLibrary::get();
   if (!Library)
     return Unexpected(Library.error());
@@ -194,8 +185,7 @@ Expected<OnnxModel> OnnxModel::open(const std::string &Path, const AgentSpec &Ag
   return Model;
 }
 
-Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks,
-                                    const std::string &CustomOperators) {
+Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks, const std::string &CustomOperators) {
   return open(Path, Agent, Prepacks, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) -> Expected<void> {
     const OrtApi &Api = *Library.Api;
     if (!CustomOperators.empty()) // the session keeps the library open

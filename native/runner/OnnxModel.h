@@ -16,8 +16,7 @@ namespace mlcb {
 class OnnxModel {
 public:
   /// CustomOperators is the path of a library that registers operators of the model's own; empty if it has none.
-  static Expected<OnnxModel> load(const std::string &Path, const AgentSpec &Agent, bool Prepacks = true,
-                                  const std::string &CustomOperators = "");
+  static Expected<OnnxModel> load(const std::string &Path, const AgentSpec &Agent, bool Prepacks = true, const std::string &CustomOperators = "");
 
   /// Likewise, of a file's contents; Name is what errors call it.
   static Expected<OnnxModel> parse(const std::string &Name, std::span<const std::byte> Contents, const AgentSpec &Agent);
@@ -36,8 +35,7 @@ private:
       : Path(std::move(Path)), Library(&Library), Session(std::move(Session)) {}
 
   /// Create makes a session with options.
-  template <class CreateT>
-  static Expected<OnnxModel> open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create);
+  template <class CreateT> static Expected<OnnxModel> open(const std::string &Path, const AgentSpec &Agent, bool Prepacks, CreateT Create);
 
   Expected<void> findInputs(const AgentSpec &Agent);
   Expected<void> findOutput(const AgentSpec &Agent);

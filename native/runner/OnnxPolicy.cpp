@@ -47,8 +47,8 @@ Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder) {
 Expected<std::shared_ptr<const OnnxPolicy>> loadModelAlone(const std::string &Path, const BoundSpec &Spec) {
   const auto &Agents = Spec.Task.Agents;
   if (Agents.size() != 1)
-    return fail(ErrorKind::SpecMismatch, Path + " is one model, task '" + std::string(Spec.Task.Name) + "' has " +
-                                             std::to_string(Agents.size()) + " agents");
+    return fail(ErrorKind::SpecMismatch,
+                Path + " is one model, task '" + std::string(Spec.Task.Name) + "' has " + std::to_string(Agents.size()) + " agents");
   auto Model = OnnxModel::load(Path, Agents[0]);
   if (!Model)
     return Unexpected(Model.error());

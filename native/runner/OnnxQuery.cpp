@@ -23,8 +23,7 @@ Expected<OnnxQuery> OnnxQuery::make(const OnnxModel &Model, const AgentSpec &Age
 Expected<OrtOwned<OrtValue>> OnnxQuery::tensor(void *Data, size_t Bytes, std::span<const int64_t> Shape, DType Type) const {
   const OnnxLibrary &Library = Model->library();
   OrtValue *Value = nullptr;
-  auto Done = Library.check(Library.Api->CreateTensorWithDataAsOrtValue(Library.Cpu, Data, Bytes, Shape.data(), Shape.size(),
-                                                                        onnxType(Type), &Value),
+  auto Done = Library.check(Library.Api->CreateTensorWithDataAsOrtValue(Library.Cpu, Data, Bytes, Shape.data(), Shape.size(), onnxType(Type), &Value),
                             Model->path());
   if (!Done)
     return Unexpected(Done.error());

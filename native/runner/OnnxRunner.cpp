@@ -9,8 +9,7 @@
 namespace mlcb {
 
 OnnxRunner::OnnxRunner(std::string ModelPath) : InProcessRunner(nullptr), ModelPath(std::move(ModelPath)) {}
-OnnxRunner::OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy)
-    : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
+OnnxRunner::OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy) : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
 OnnxRunner::~OnnxRunner() = default;
 
 Expected<std::unique_ptr<OnnxRunner>> OnnxRunner::open(const std::string &Path) {

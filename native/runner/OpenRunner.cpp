@@ -85,8 +85,8 @@ template <class Runner> Expected<std::unique_ptr<ModelRunner>> openLocal(const U
 Expected<std::unique_ptr<ModelRunner>> openDefault(std::string_view) { return std::make_unique<DefaultRunner>(); }
 
 const RunnerRegistration Own[] = {
-    {"pipe", openRemote},            {"shm", openRemote},           {"grpc", openRemote},
-    {"onnx", openLocal<OnnxRunner>}, {"aot", openLocal<AotRunner>}, {"default", openDefault},
+    {"pipe", openRemote},          {"shm", openRemote},      {"grpc", openRemote}, {"onnx", openLocal<OnnxRunner>},
+    {"aot", openLocal<AotRunner>}, {"default", openDefault},
 };
 
 } // namespace

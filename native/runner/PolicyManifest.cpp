@@ -24,8 +24,7 @@ Expected<BoundSpec> bindManifest(const std::string &Where, const Json &Manifest)
   if (!Spec)
     return fail(ErrorKind::SpecMismatch, Where + ": " + Spec.error().Message);
   if (Spec->Digest != stringOf(member(Manifest, "digest")))
-    return fail(ErrorKind::SpecMismatch,
-                Where + ": " + describeMismatch(Spec->toJson(), dumpJson(member(Manifest, "spec")), "the policy"));
+    return fail(ErrorKind::SpecMismatch, Where + ": " + describeMismatch(Spec->toJson(), dumpJson(member(Manifest, "spec")), "the policy"));
   return Spec;
 }
 
@@ -33,8 +32,7 @@ Expected<BoundSpec> bindManifest(const std::string &Where, const Json &Manifest)
 Expected<std::string> fileOf(const std::string &Where, const Json &Name, const std::string &For) {
   std::string File = stringOf(Name);
   if (File.empty() || File == "." || File == ".." || File.find('/') != File.npos)
-    return fail(ErrorKind::InvalidArgument,
-                Where + ": " + For + " is " + shortText(Name) + ", expected the name of a file beside it");
+    return fail(ErrorKind::InvalidArgument, Where + ": " + For + " is " + shortText(Name) + ", expected the name of a file beside it");
   return File;
 }
 
@@ -45,15 +43,14 @@ Expected<PolicyManifest> PolicyManifest::parse(std::string Where, std::string_vi
   if (!Manifest.is_object())
     return fail(ErrorKind::InvalidArgument, Where + " is not a JSON object");
   if (member(Manifest, "format") != Format)
-    return fail(ErrorKind::InvalidArgument, Where + " is of format " + dumpJson(member(Manifest, "format")) +
-                                                ", this build reads " + std::to_string(Format));
+    return fail(ErrorKind::InvalidArgument,
+                Where + " is of format " + dumpJson(member(Manifest, "format")) + ", this build reads " + std::to_string(Format));
   auto Spec = bindManifest(Where, Manifest);
   if (!Spec)
     return Unexpected(Spec.error());
   PolicyManifest Result{std::move(Where), std::move(*Spec), dumpJson(member(Manifest, "spec")), {}, {}};
   for (const AgentSpec &Agent : Result.Spec.Task.Agents) {
-    auto Model = fileOf(Result.Where, member(member(Manifest, "agents"), Agent.Name),
-                        "the model of agent '" + std::string(Agent.Name) + "'");
+    auto Model = fileOf(Result.Where, member(member(Manifest, "agents"), Agent.Name), "the model of agent '" + std::string(Agent.Name) + "'");
     if (!Model)
       return Unexpected(Model.error());
     const Json &Prepacks = member(member(Manifest, "prepacking"), Agent.Name);

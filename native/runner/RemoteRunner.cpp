@@ -18,16 +18,14 @@ Unexpected outOfTurn(const Frame &Got) {
 } // namespace
 
 RemoteRunner::RemoteRunner(std::unique_ptr<Channel> Link, RemoteOptions Options)
-    : Link(std::move(Link)), Options(std::move(Options)),
-      Codec(this->Options.Codec ? this->Options.Codec : &defaultSerializer()) {}
+    : Link(std::move(Link)), Options(std::move(Options)), Codec(this->Options.Codec ? this->Options.Codec : &defaultSerializer()) {}
 
 RemoteRunner::~RemoteRunner() {
   if (Link.isOpen())
     (void)Link.send(FrameKind::Bye, {}, after(FarewellSeconds));
 }
 
-Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string &Base, RemoteOptions Options,
-                                                              Deadline Until) {
+Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string &Base, RemoteOptions Options, Deadline Until) {
   auto Pair = Fifo::open(Base, FifoEnd::Compiler);
   if (!Pair)
     return Unexpected(Pair.error());
@@ -37,8 +35,7 @@ Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::connect(const std::string 
   return accept(std::move(*Connected), std::move(Options), Until);
 }
 
-Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::accept(std::unique_ptr<Channel> Connected, RemoteOptions Options,
-                                                           Deadline Until) {
+Expected<std::unique_ptr<RemoteRunner>> RemoteRunner::accept(std::unique_ptr<Channel> Connected, RemoteOptions Options, Deadline Until) {
   if (Options.Interrupted)
     Connected->onWait(Options.Interrupted);
   auto Runner = std::make_unique<RemoteRunner>(std::move(Connected), std::move(Options));
@@ -65,8 +62,7 @@ Expected<void> RemoteRunner::speak(std::string_view Serializer) {
   if (!Found)
     return Unexpected(Found.error());
   if (Options.Codec && *Found != Options.Codec)
-    return fail(ErrorKind::InvalidArgument, "the learner asks for serializer '" + std::string(Serializer) +
-                                                "', the compiler was told to use '" +
+    return fail(ErrorKind::InvalidArgument, "the learner asks for serializer '" + std::string(Serializer) + "', the compiler was told to use '" +
                                                 std::string(Options.Codec->name()) + "'");
   Codec = *Found;
   return {};
@@ -200,8 +196,8 @@ template <class T> Expected<std::optional<T>> RemoteRunner::advice(size_t Agent)
     return std::nullopt;
   T Advice;
   if (Got->Payload.size() != sizeof Advice)
-    return Link.refuse({ErrorKind::ProtocolError, "advice of " + std::to_string(Got->Payload.size()) +
-                                                      " bytes, expected " + std::to_string(sizeof Advice)});
+    return Link.refuse(
+        {ErrorKind::ProtocolError, "advice of " + std::to_string(Got->Payload.size()) + " bytes, expected " + std::to_string(sizeof Advice)});
   std::memcpy(&Advice, Got->Payload.data(), sizeof Advice);
   return Advice;
 }
@@ -224,8 +220,6 @@ Expected<double> RemoteRunner::value(size_t Agent) {
   return *Value ? Expected<double>(**Value) : Models[Agent]->value();
 }
 
-Expected<void> RemoteRunner::end(EndReason Why, size_t Agent) {
-  return sendState(FrameKind::EpisodeEnd, Agent, static_cast<uint8_t>(Why));
-}
+Expected<void> RemoteRunner::end(EndReason Why, size_t Agent) { return sendState(FrameKind::EpisodeEnd, Agent, static_cast<uint8_t>(Why)); }
 
 } // namespace mlcb

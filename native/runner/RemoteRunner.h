@@ -20,14 +20,14 @@ struct RemoteOptions {
   /// The first frame: the bound spec, to a learner that sent Hello; or the pid, on the channel of an episode.
   enum class Greeting { Hello, Begin } Greets = Greeting::Hello;
 
-  std::vector<std::string> Metrics;            // those the learner wants
-  Measure When = Measure::Always;              // and when
-  const Serializer *Codec = nullptr;           // null: the one that the learner's Hello names, else Bitstream
-  std::string Task, Parameters = "{}";         // what the learner asks for
-  double ConnectSeconds = 60;                  // how long the learner may take to come and to say Hello
-  double IdleSeconds = 24 * 3600;              // how long the learner may think about one advice
-  double SendSeconds = 60;                     // how long it may take to drain a frame
-  InterruptCheck Interrupted;                  // ends any wait for the learner
+  std::vector<std::string> Metrics;    // those the learner wants
+  Measure When = Measure::Always;      // and when
+  const Serializer *Codec = nullptr;   // null: the one that the learner's Hello names, else Bitstream
+  std::string Task, Parameters = "{}"; // what the learner asks for
+  double ConnectSeconds = 60;          // how long the learner may take to come and to say Hello
+  double IdleSeconds = 24 * 3600;      // how long the learner may think about one advice
+  double SendSeconds = 60;             // how long it may take to drain a frame
+  InterruptCheck Interrupted;          // ends any wait for the learner
 
   /// Answers a Fork frame: as fork(), 0 in the clone, -1 and errno if it failed. Without it a Fork is refused.
   std::function<pid_t()> Fork;
@@ -85,7 +85,7 @@ private:
 
   Framed Link;
   RemoteOptions Options;
-  const Serializer *Codec; // never null
+  const Serializer *Codec;                // never null
   std::vector<ObservationLayout> Layouts; // [agent]
   std::vector<TensorView> Views;
   Encoded State;

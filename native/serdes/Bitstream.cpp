@@ -88,8 +88,7 @@ public:
   Expected<void> end() const {
     if (Offset == In.size())
       return {};
-    return fail(ErrorKind::ProtocolError, "the payload has " + std::to_string(In.size()) + " bytes, its tensors " +
-                                              std::to_string(Offset));
+    return fail(ErrorKind::ProtocolError, "the payload has " + std::to_string(In.size()) + " bytes, its tensors " + std::to_string(Offset));
   }
 
 private:
@@ -100,16 +99,15 @@ private:
     int64_t Value;
     std::memcpy(&Value, Raw.Bytes.data(), sizeof Value);
     if (Value < 0 || Value > Max)
-      return fail(ErrorKind::ProtocolError, "tensor " + std::string(Spec.Name) + " has a length of " +
-                                                std::to_string(Value) + ", expected 0 to " + std::to_string(Max));
+      return fail(ErrorKind::ProtocolError,
+                  "tensor " + std::string(Spec.Name) + " has a length of " + std::to_string(Value) + ", expected 0 to " + std::to_string(Max));
     return Value;
   }
 
   Expected<void> bytes(const TensorSpec &Spec, size_t Count, TensorView &View) {
     if (Count > In.size() - Offset)
-      return fail(ErrorKind::ProtocolError, "tensor " + std::string(Spec.Name) + " needs " + std::to_string(Count) +
-                                                " bytes, the payload has " + std::to_string(In.size() - Offset) +
-                                                " left");
+      return fail(ErrorKind::ProtocolError, "tensor " + std::string(Spec.Name) + " needs " + std::to_string(Count) + " bytes, the payload has " +
+                                                std::to_string(In.size() - Offset) + " left");
     View.Bytes = In.subspan(Offset, Count);
     Offset += Count;
     return {};
@@ -121,8 +119,7 @@ private:
 
 } // namespace
 
-void Bitstream::encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-                       std::vector<std::byte> &Out) const {
+void Bitstream::encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const {
   Encoded Parts;
   gather(Specs, Views, Parts);
   Out.clear();
@@ -144,8 +141,7 @@ void Bitstream::gather(std::span<const TensorSpec> Specs, std::span<const Tensor
   Into.end();
 }
 
-Expected<void> Bitstream::decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                                 Decoded &Out) const {
+Expected<void> Bitstream::decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In, Decoded &Out) const {
   Reader From(In);
   Out.Views.resize(Specs.size());
   for (size_t I = 0; I < Specs.size(); ++I)

@@ -9,11 +9,9 @@ namespace mlcb {
 class Bitstream final : public Serializer {
 public:
   std::string_view name() const override { return "bitstream"; }
-  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-              std::vector<std::byte> &Out) const override;
+  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const override;
   void gather(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, Encoded &Out) const override;
-  Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                        Decoded &Out) const override;
+  Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In, Decoded &Out) const override;
 };
 
 } // namespace mlcb

@@ -15,9 +15,7 @@ std::string join(std::span<const int64_t> Shape) {
   return Text;
 }
 
-bool allows(const Dim &D, int64_t Size) {
-  return D.varies() ? Size >= 0 && Size <= D.Size : Size == D.Size;
-}
+bool allows(const Dim &D, int64_t Size) { return D.varies() ? Size >= 0 && Size <= D.Size : Size == D.Size; }
 
 } // namespace
 
@@ -29,12 +27,10 @@ std::string typeAndShape(const TensorSpec &Spec) {
 }
 
 Unexpected notAsDeclared(const TensorSpec &Spec, const std::string &What) {
-  return fail(ErrorKind::ProtocolError,
-              "tensor " + std::string(Spec.Name) + " " + What + ", expected " + typeAndShape(Spec));
+  return fail(ErrorKind::ProtocolError, "tensor " + std::string(Spec.Name) + " " + What + ", expected " + typeAndShape(Spec));
 }
 
-NamedTensors::NamedTensors(std::span<const TensorSpec> Specs, Decoded &Into)
-    : Specs(Specs), Into(Into), Here(Specs.size()) {
+NamedTensors::NamedTensors(std::span<const TensorSpec> Specs, Decoded &Into) : Specs(Specs), Into(Into), Here(Specs.size()) {
   Into.Views.resize(Specs.size());
   Into.Storage.resize(Specs.size());
 }
@@ -43,8 +39,8 @@ Expected<size_t> NamedTensors::arrive(std::string_view Name) {
   const auto Found = std::ranges::find(Specs, Name, &TensorSpec::Name);
   const auto I = static_cast<size_t>(Found - Specs.begin());
   if (Found == Specs.end() || Here[I])
-    return fail(ErrorKind::ProtocolError, "tensor '" + std::string(Name.substr(0, MaxName)) + "' came " +
-                                              (Found == Specs.end() ? "and is not declared" : "twice"));
+    return fail(ErrorKind::ProtocolError,
+                "tensor '" + std::string(Name.substr(0, MaxName)) + "' came " + (Found == Specs.end() ? "and is not declared" : "twice"));
   Here[I] = true;
   return I;
 }
@@ -60,8 +56,7 @@ Expected<void> NamedTensors::accept(size_t I, std::span<const int64_t> Shape) {
     Elements *= static_cast<size_t>(Size); // no overflow: each is at most what binding has checked
   const std::vector<std::byte> &Bytes = storage(I);
   if (Spec.Type != DType::String && Bytes.size() != Elements * byteSize(Spec.Type))
-    return notAsDeclared(Spec, "has " + std::to_string(Bytes.size() / byteSize(Spec.Type)) + " elements for the shape [" +
-                                   join(Shape) + "]");
+    return notAsDeclared(Spec, "has " + std::to_string(Bytes.size() / byteSize(Spec.Type)) + " elements for the shape [" + join(Shape) + "]");
   Into.Views[I].Shape.assign(Shape.begin(), Shape.end());
   Into.Views[I].Bytes = Bytes;
   return {};

@@ -37,8 +37,7 @@ public:
   virtual std::string_view name() const = 0;
 
   /// Replaces Out by the encoded tensors. Views[i] must have the shape that Specs[i] allows.
-  virtual void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-                      std::vector<std::byte> &Out) const = 0;
+  virtual void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const = 0;
 
   /// The same bytes, but a serializer that keeps tensors as they are need not copy them. Valid as long as both Views and Out are.
   virtual void gather(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, Encoded &Out) const {
@@ -48,8 +47,7 @@ public:
 
   /// Fills Out, whose views are valid as long as both In, which must be aligned to 8 bytes, and Out are. Everything In says is
   /// checked against Specs; a difference is a ProtocolError.
-  virtual Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In,
-                                Decoded &Out) const = 0;
+  virtual Expected<void> decode(std::span<const TensorSpec> Specs, std::span<const std::byte> In, Decoded &Out) const = 0;
 };
 
 /// Bitstream: what two ends speak that agree on nothing else.

@@ -7,9 +7,7 @@ namespace {
 
 constexpr size_t MaxAgentBytes = size_t(48) << 20; // leaves room in a frame of 64 MiB
 
-Unexpected invalid(const TaskSpec &Task, const std::string &What) {
-  return fail(ErrorKind::InvalidArgument, std::string(Task.Name) + ": " + What);
-}
+Unexpected invalid(const TaskSpec &Task, const std::string &What) { return fail(ErrorKind::InvalidArgument, std::string(Task.Name) + ": " + What); }
 
 std::string kindOf(const Json &Value) {
   if (Value.is_number_integer())
@@ -62,8 +60,8 @@ Expected<void> resolve(Dim &D, const TaskSpec &Task, const Json &Values) {
   else
     return invalid(Task, "parameter '" + std::string(D.Param) + "' is " + shortText(Value) + ", expected a size or a list");
   if (D.Size < 0 || D.Size > MaxDimension)
-    return invalid(Task, "parameter '" + std::string(D.Param) + "' gives a dimension of " + std::to_string(D.Size) +
-                             ", expected 0 to " + std::to_string(MaxDimension));
+    return invalid(Task, "parameter '" + std::string(D.Param) + "' gives a dimension of " + std::to_string(D.Size) + ", expected 0 to " +
+                             std::to_string(MaxDimension));
   return {};
 }
 
@@ -84,8 +82,8 @@ Expected<void> checkSize(const TaskSpec &Task, const AgentSpec &Agent) {
   for (const TensorSpec &Tensor : Agent.Inputs) {
     const size_t Elements = Tensor.maxElements();
     if (Elements > MaxAgentBytes || (Bytes += Elements * byteSize(Tensor.Type)) > MaxAgentBytes)
-      return invalid(Task, "the tensors of agent '" + std::string(Agent.Name) + "' exceed " +
-                               std::to_string(MaxAgentBytes) + " bytes at '" + std::string(Tensor.Name) + "'");
+      return invalid(Task, "the tensors of agent '" + std::string(Agent.Name) + "' exceed " + std::to_string(MaxAgentBytes) + " bytes at '" +
+                               std::string(Tensor.Name) + "'");
   }
   return {};
 }

@@ -14,17 +14,17 @@ struct Row {
 
 // In the order of DType.
 constexpr std::array<Row, 12> Rows{{{"int8", 1},
-                                   {"int16", 2},
-                                   {"int32", 4},
-                                   {"int64", 8},
-                                   {"uint8", 1},
-                                   {"float32", 4},
-                                   {"float64", 8},
-                                   {"bool", 1},
-                                   {"uint16", 2},
-                                   {"uint32", 4},
-                                   {"uint64", 8},
-                                   {"string", 0}}};
+                                    {"int16", 2},
+                                    {"int32", 4},
+                                    {"int64", 8},
+                                    {"uint8", 1},
+                                    {"float32", 4},
+                                    {"float64", 8},
+                                    {"bool", 1},
+                                    {"uint16", 2},
+                                    {"uint32", 4},
+                                    {"uint64", 8},
+                                    {"string", 0}}};
 static_assert(Rows.size() == static_cast<size_t>(DType::String) + 1);
 
 } // namespace

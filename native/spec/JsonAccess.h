@@ -22,9 +22,7 @@ inline Json parseJson(std::string_view Text) {
 }
 
 /// The text of a value; never fails (bytes that are no UTF-8 are replaced).
-inline std::string dumpJson(const Json &Value) {
-  return Value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+inline std::string dumpJson(const Json &Value) { return Value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// dumpJson(), cut where it would not fit in a sentence.
 inline std::string shortText(const Json &Value) {

@@ -38,8 +38,7 @@ public:
       return Found;
     for (const char *Field : {"llvm", "digest"})
       if (member(Sent, Field) != member(Wanted, Field))
-        return Task + ": compiler has " + Field + " " + dumpJson(member(Sent, Field)) +
-               expects(dumpJson(member(Wanted, Field)));
+        return Task + ": compiler has " + Field + " " + dumpJson(member(Sent, Field)) + expects(dumpJson(member(Wanted, Field)));
     return {};
   }
 
@@ -60,8 +59,7 @@ private:
   }
 
   /// Lists of named things must agree in names, order, and in what Compare says of each pair.
-  template <class Compare>
-  Sentence lists(const std::string &Where, const Json &Sent, const Json &Wanted, Compare Pair) const {
+  template <class Compare> Sentence lists(const std::string &Where, const Json &Sent, const Json &Wanted, Compare Pair) const {
     if (!Sent.is_array() || !Wanted.is_array())
       return Where + ": a bound spec without its lists of agents, inputs and metrics";
     for (const Json &Item : Wanted)
@@ -81,8 +79,7 @@ private:
   }
 
   Sentence tensors(const std::string &Where, const Json &Sent, const Json &Wanted) const {
-    return lists(Where, Sent, Wanted,
-                 [this](const std::string &Here, const Json &S, const Json &W) { return tensor(Here, S, W); });
+    return lists(Where, Sent, Wanted, [this](const std::string &Here, const Json &S, const Json &W) { return tensor(Here, S, W); });
   }
 
   Sentence agents(const std::string &Task, const Json &Sent, const Json &Wanted) const {
@@ -98,8 +95,8 @@ private:
   Sentence advice(const std::string &Where, const Json &Sent, const Json &Wanted) const {
     for (const char *Field : {"name", "kind", "choices"})
       if (member(Sent, Field) != member(Wanted, Field))
-        return Where + ": compiler asks for advice of " + Field + " " + dumpJson(member(Sent, Field)) + ", " +
-               Expecter + " gives " + dumpJson(member(Wanted, Field));
+        return Where + ": compiler asks for advice of " + Field + " " + dumpJson(member(Sent, Field)) + ", " + Expecter + " gives " +
+               dumpJson(member(Wanted, Field));
     return {};
   }
 
@@ -108,8 +105,8 @@ private:
       return Task + ": a bound spec without its parameters";
     for (auto Item = Wanted.begin(); Item != Wanted.end(); ++Item)
       if (member(Sent, Item.key()) != Item.value())
-        return Task + ": parameter '" + Item.key() + "' is " + shortText(member(Sent, Item.key())) +
-               " in the compiler" + expects(shortText(Item.value()));
+        return Task + ": parameter '" + Item.key() + "' is " + shortText(member(Sent, Item.key())) + " in the compiler" +
+               expects(shortText(Item.value()));
     return {};
   }
 

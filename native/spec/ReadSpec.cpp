@@ -50,8 +50,7 @@ private:
     require(Argmax || text(From, "kind") == "value", "advice", "an object of kind 'argmax' or 'value'");
     const int64_t Choices = Argmax ? integer(member(From, "choices"), "choices") : 1;
     require(Choices > 0, "choices", "1 at least");
-    return {Argmax ? AdviceKind::Argmax : AdviceKind::Value, word(From, "name"), {Dim::Kind::Fixed, Choices, {}},
-            text(From, "doc")};
+    return {Argmax ? AdviceKind::Argmax : AdviceKind::Value, word(From, "name"), {Dim::Kind::Fixed, Choices, {}}, text(From, "doc")};
   }
 
   TensorSpec input(const Json &From) {
@@ -94,9 +93,8 @@ private:
     if (std::ranges::none_of(Agent.Inputs, IsMask))
       return;
     const TensorSpec &Mask = Agent.Inputs[static_cast<size_t>(Agent.maskIndex())];
-    require(std::ranges::count_if(Agent.Inputs, IsMask) == 1 && Agent.Advice.Kind == AdviceKind::Argmax &&
-                Mask.Type == DType::Int8 && Mask.Shape.size() == 1 && Mask.Shape[0].How == Dim::Kind::Fixed &&
-                Mask.Shape[0].Size == Agent.Advice.Choices.Size,
+    require(std::ranges::count_if(Agent.Inputs, IsMask) == 1 && Agent.Advice.Kind == AdviceKind::Argmax && Mask.Type == DType::Int8 &&
+                Mask.Shape.size() == 1 && Mask.Shape[0].How == Dim::Kind::Fixed && Mask.Shape[0].Size == Agent.Advice.Choices.Size,
             Mask.Name, "the agent's one mask, int8 of one element for each choice");
   }
 
@@ -168,8 +166,8 @@ Expected<BoundSpec> readSpec(std::string_view BoundJson) {
       return Unexpected(Done.error());
   Spec.Digest = digestOf(Spec);
   if (const Json &Digest = member(*Given, "digest"); !Digest.is_null() && Digest != Spec.Digest)
-    return fail(ErrorKind::SpecMismatch, std::string(Spec.Task.Name) + ": its digest is " + shortText(Digest) +
-                                             ", what it declares has " + Spec.Digest);
+    return fail(ErrorKind::SpecMismatch,
+                std::string(Spec.Task.Name) + ": its digest is " + shortText(Digest) + ", what it declares has " + Spec.Digest);
   return Spec;
 }
 

@@ -23,14 +23,10 @@ Json describe(const Dim &D) {
 /// The contract of a heuristic's answer is that of any input: policies without its role stay valid.
 std::string_view name(TensorRole Role, Docs With) {
   switch (Role) {
-  case TensorRole::Input:
-    return "input";
-  case TensorRole::Heuristic:
-    return With == Docs::Yes ? "heuristic" : "input";
-  case TensorRole::Mask:
-    return "mask";
-  case TensorRole::Metric:
-    return "metric";
+  case TensorRole::Input: return "input";
+  case TensorRole::Heuristic: return With == Docs::Yes ? "heuristic" : "input";
+  case TensorRole::Mask: return "mask";
+  case TensorRole::Metric: return "metric";
   }
   return "";
 }
@@ -63,9 +59,7 @@ Json describe(const AdviceSpec &Advice, Docs With) {
 Json describe(const BoundSpec &Spec, Docs With) {
   Json Agents = Json::array();
   for (const AgentSpec &Agent : Spec.Task.Agents)
-    Agents.push_back({{"name", Agent.Name},
-                      {"inputs", describe(Agent.Inputs, With)},
-                      {"advice", describe(Agent.Advice, With)}});
+    Agents.push_back({{"name", Agent.Name}, {"inputs", describe(Agent.Inputs, With)}, {"advice", describe(Agent.Advice, With)}});
   Json Result{{"task", Spec.Task.Name},
               {"parameters", parseJson(Spec.Parameters)},
               {"agents", std::move(Agents)},

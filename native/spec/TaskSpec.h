@@ -115,7 +115,6 @@ Expected<BoundSpec> readSpec(std::string_view BoundJson);
 
 /// One sentence naming the first difference between what the compiler sends and what the Expecter expects, as
 /// "posetrl/embedding: compiler sends float32[75], this build expects float32[300]". Both are JSON of bound specs.
-std::string describeMismatch(std::string_view CompilerJson, std::string_view ExpectedJson,
-                             std::string_view Expecter = "this build");
+std::string describeMismatch(std::string_view CompilerJson, std::string_view ExpectedJson, std::string_view Expecter = "this build");
 
 } // namespace mlcb

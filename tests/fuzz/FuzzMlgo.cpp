@@ -80,7 +80,8 @@ void keepsRecords(std::span<const std::byte> In, size_t Piece) {
 const BoundSpec &task() {
   static const BoundSpec Task = readSpec(R"({"task": "t", "agents": [{"name": "a", "inputs": [
     {"name": "m", "dtype": "int8", "shape": [2], "role": "mask"}, {"name": "x", "dtype": "int64"}, {"name": "f", "dtype": "float32", "shape": [2]}],
-    "advice": {"kind": "argmax", "name": "c", "choices": 2}}]})").value();
+    "advice": {"kind": "argmax", "name": "c", "choices": 2}}]})")
+                                    .value();
   return Task;
 }
 

@@ -12,18 +12,15 @@ namespace {
 Dim fixed(int64_t Size) { return {Dim::Kind::Fixed, Size, {}}; }
 Dim atMost(int64_t Size) { return {Dim::Kind::AtMost, Size, {}}; }
 
-TensorSpec tensor(std::string_view Name, DType Type, std::vector<Dim> Shape) {
-  return {Name, Type, std::move(Shape), 0, 0, "", TensorRole::Input};
-}
+TensorSpec tensor(std::string_view Name, DType Type, std::vector<Dim> Shape) { return {Name, Type, std::move(Shape), 0, 0, "", TensorRole::Input}; }
 
 /// Short names, so that the fuzzer finds them.
 const std::vector<TensorSpec> &specs() {
-  static const std::vector<TensorSpec> Specs{
-      tensor("a", DType::Float32, {}),         tensor("b", DType::Int8, {fixed(2)}),
-      tensor("c", DType::String, {}),          tensor("d", DType::Int16, {atMost(4), fixed(2)}),
-      tensor("e", DType::Float64, {fixed(1)}), tensor("f", DType::Bool, {atMost(3)}),
-      tensor("g", DType::Int64, {}),           tensor("h", DType::UInt8, {fixed(1), fixed(2)}),
-      tensor("i", DType::Int32, {atMost(9)})};
+  static const std::vector<TensorSpec> Specs{tensor("a", DType::Float32, {}),         tensor("b", DType::Int8, {fixed(2)}),
+                                             tensor("c", DType::String, {}),          tensor("d", DType::Int16, {atMost(4), fixed(2)}),
+                                             tensor("e", DType::Float64, {fixed(1)}), tensor("f", DType::Bool, {atMost(3)}),
+                                             tensor("g", DType::Int64, {}),           tensor("h", DType::UInt8, {fixed(1), fixed(2)}),
+                                             tensor("i", DType::Int32, {atMost(9)})};
   return Specs;
 }
 
@@ -41,9 +38,7 @@ std::vector<std::byte> message(std::span<const uint8_t> Data) {
   return {Bytes.begin(), Bytes.end()};
 }
 
-bool same(const TensorView &A, const TensorView &B) {
-  return A.Shape == B.Shape && std::ranges::equal(A.Bytes, B.Bytes);
-}
+bool same(const TensorView &A, const TensorView &B) { return A.Shape == B.Shape && std::ranges::equal(A.Bytes, B.Bytes); }
 
 void fuzz(std::span<const uint8_t> Data) {
   const auto In = message(Data);

@@ -38,9 +38,7 @@ protected:
 
   std::string uri() const { return "aot:" + Path; }
 
-  void write(std::string_view Contents, std::string_view Cpu) {
-    std::ofstream(Path, std::ios::binary) << Contents << sealOf(Library, Cpu).value();
-  }
+  void write(std::string_view Contents, std::string_view Cpu) { std::ofstream(Path, std::ios::binary) << Contents << sealOf(Library, Cpu).value(); }
 
   std::string Path, Library;
 };
@@ -107,9 +105,7 @@ TEST_F(Aot, CodeForAnotherCpuIsNotLoaded) {
   EXPECT_TRUE(failsWith(sealOf(Library, "a name with blanks"), ErrorKind::InvalidArgument, "expected a name as x86-64-v3"));
 }
 
-TEST_F(Aot, TakesNoOption) {
-  EXPECT_TRUE(failsWith(openRunner("aot:x.so?serdes=json"), ErrorKind::InvalidArgument, "aot takes no option"));
-}
+TEST_F(Aot, TakesNoOption) { EXPECT_TRUE(failsWith(openRunner("aot:x.so?serdes=json"), ErrorKind::InvalidArgument, "aot takes no option")); }
 
 } // namespace
 } // namespace mlcb

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bytes of docs/protocol.md, written by hand, and what decoding refuses.
-#include "Tensors.h"
 #include "serdes/Bitstream.h"
+#include "Tensors.h"
 
 #include <cstring>
 
@@ -26,8 +26,7 @@ std::vector<std::byte> encoded() {
   static constexpr float Scalar[] = {1.5F};
   static constexpr int8_t Mask[] = {1, 0, 1};
   static constexpr int16_t Pairs[] = {1, 2, -1, 260};
-  const std::vector<TensorView> Views{
-      {{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}};
+  const std::vector<TensorView> Views{{{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}};
   std::vector<std::byte> Out(7); // what a caller's buffer held before
   Bitstream().encode(Specs, Views, Out);
   return Out;
@@ -89,8 +88,7 @@ TEST(Bitstream, LeavesLargeTensorsWhereTheyAre) {
 TEST(Bitstream, EveryTruncationIsRefused) {
   for (size_t Size = 0; Size < Golden.size(); ++Size)
     EXPECT_TRUE(failsWith(decode(std::span(Golden).first(Size)), ErrorKind::ProtocolError, "")) << Size;
-  EXPECT_TRUE(failsWith(decode(std::span(Golden).first(10)), ErrorKind::ProtocolError,
-                        "tensor mask needs 3 bytes, the payload has 2 left"));
+  EXPECT_TRUE(failsWith(decode(std::span(Golden).first(10)), ErrorKind::ProtocolError, "tensor mask needs 3 bytes, the payload has 2 left"));
 }
 
 TEST(Bitstream, SurplusIsRefused) {
@@ -101,8 +99,7 @@ TEST(Bitstream, SurplusIsRefused) {
 
 TEST(Bitstream, LengthBeyondTheDeclaredMaximumIsRefused) {
   for (int64_t Length : {int64_t(-1), int64_t(5), INT64_MAX, INT64_MIN})
-    EXPECT_TRUE(failsWith(decode(goldenWith(16, Length)), ErrorKind::ProtocolError, "tensor pairs has a length of"))
-        << Length;
+    EXPECT_TRUE(failsWith(decode(goldenWith(16, Length)), ErrorKind::ProtocolError, "tensor pairs has a length of")) << Length;
 }
 
 TEST(Bitstream, StringBeyondThePayloadIsRefused) {
@@ -110,9 +107,7 @@ TEST(Bitstream, StringBeyondThePayloadIsRefused) {
   EXPECT_TRUE(failsWith(decode(goldenWith(32, INT64_MAX)), ErrorKind::ProtocolError, "tensor word has a length of"));
 }
 
-TEST(Bitstream, IsFoundByItsName) {
-  EXPECT_EQ(findSerializer("bitstream").value(), &defaultSerializer());
-}
+TEST(Bitstream, IsFoundByItsName) { EXPECT_EQ(findSerializer("bitstream").value(), &defaultSerializer()); }
 
 } // namespace
 } // namespace mlcb

@@ -26,8 +26,7 @@ protected:
   Link Pair = GetParam().connect();
   std::byte One[1];
 };
-INSTANTIATE_TEST_SUITE_P(, AnyChannel,
-                         testing::Values(Kind{"Socket", sockets}, Kind{"Pipe", pipes}, Kind{"Shm", shm}, Kind{"Grpc", grpc}),
+INSTANTIATE_TEST_SUITE_P(, AnyChannel, testing::Values(Kind{"Socket", sockets}, Kind{"Pipe", pipes}, Kind{"Shm", shm}, Kind{"Grpc", grpc}),
                          [](const auto &Info) { return Info.param.Name; });
 
 /// Those whose end is known at once, and whose ends a fork may inherit.
@@ -58,9 +57,7 @@ TEST_P(AnyChannel, SilenceEndsAtTheDeadline) {
   EXPECT_LT(Clock::now() - Start, std::chrono::seconds(5));
 }
 
-TEST_P(AnyChannel, PeerThatDoesNotReadEndsASendAtTheDeadline) {
-  EXPECT_TRUE(failsWith(sendTooMuch(*Pair.Ours, after(0.3)), ErrorKind::Timeout, ""));
-}
+TEST_P(AnyChannel, PeerThatDoesNotReadEndsASendAtTheDeadline) { EXPECT_TRUE(failsWith(sendTooMuch(*Pair.Ours, after(0.3)), ErrorKind::Timeout, "")); }
 
 TEST_P(AnyChannel, EndOfFileIsThePeersEndAfterWhatItSaid) {
   ASSERT_TRUE(succeeds(sendText(*Pair.Theirs, "bye")));

@@ -21,8 +21,7 @@ using posetrl::orderer;
 /// A runner bound to the small spec, which shows a state whose mask bars action 1.
 class Compiler {
 public:
-  explicit Compiler(std::unique_ptr<Channel> Link, RemoteOptions Options = {})
-      : Runner(std::move(Link), began(std::move(Options))) {
+  explicit Compiler(std::unique_ptr<Channel> Link, RemoteOptions Options = {}) : Runner(std::move(Link), began(std::move(Options))) {
     EXPECT_TRUE(succeeds(Runner.bind(smallSpec())));
     std::ranges::copy(std::to_array<float>({0.5F, -1}), Runner.tensor<float>(orderer::embedding).begin());
     std::ranges::copy(std::to_array<int8_t>({1, 0, 1}), Runner.tensor<int8_t>(orderer::action_mask).begin());
@@ -61,9 +60,7 @@ public:
   }
 
   /// The next frame is an Error that contains Part.
-  testing::AssertionResult isRefused(std::string_view Part) {
-    return failsWith(Link.receive(patience()), ErrorKind::PeerError, Part);
-  }
+  testing::AssertionResult isRefused(std::string_view Part) { return failsWith(Link.receive(patience()), ErrorKind::PeerError, Part); }
 
   Framed Link;
 };
@@ -165,9 +162,7 @@ TEST_F(Conversation, LearnerThatDiesEndsTheEpisode) {
   EXPECT_TRUE(failsWith(It.ask(), ErrorKind::PeerGone, ""));
 }
 
-TEST_F(Conversation, LearnerThatIdlesTooLongEndsTheEpisode) {
-  EXPECT_TRUE(failsWith(compiler({.IdleSeconds = 0.01}).ask(), ErrorKind::Timeout, ""));
-}
+TEST_F(Conversation, LearnerThatIdlesTooLongEndsTheEpisode) { EXPECT_TRUE(failsWith(compiler({.IdleSeconds = 0.01}).ask(), ErrorKind::Timeout, "")); }
 
 TEST_F(Conversation, CompilersClockStandsStillWhileItWaits) {
   std::string Turns;

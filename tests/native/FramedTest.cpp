@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Frames as docs/protocol.md has them, and the end of a conversation when one is wrong.
-#include "Support.h"
 #include "protocol/Framed.h"
+#include "Support.h"
 
 namespace mlcb {
 namespace {
@@ -27,8 +27,7 @@ TEST_F(FramedTest, SendsTheDocumentedBytes) {
   ASSERT_EQ(Theirs->receive(std::span(Got).first(16), patience()).value(), 16u);
   EXPECT_EQ(std::vector(Got, Got + 16), bytes({'M', 'L', 'C', 'B', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
   ASSERT_EQ(Theirs->receive(Got, patience()).value(), 18u);
-  EXPECT_EQ(std::vector(Got, Got + 18),
-            bytes({'M', 'L', 'C', 'B', 1, 5, 2, 3, 1, 0, 0, 0, 2, 0, 0, 0, 'h', 'i'}));
+  EXPECT_EQ(std::vector(Got, Got + 18), bytes({'M', 'L', 'C', 'B', 1, 5, 2, 3, 1, 0, 0, 0, 2, 0, 0, 0, 'h', 'i'}));
 }
 
 TEST_F(FramedTest, ReceivesTheDocumentedBytes) {
@@ -83,15 +82,12 @@ class WrongFrame : public FramedTest, public testing::WithParamInterface<Wrong> 
 INSTANTIATE_TEST_SUITE_P(
     , WrongFrame,
     testing::Values(
-        Wrong{"Foreign", bytes({'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '4', '0', '0', ' ', 'B', 'a', 'd'}),
-              "does not start with MLCB"},
+        Wrong{"Foreign", bytes({'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '4', '0', '0', ' ', 'B', 'a', 'd'}), "does not start with MLCB"},
         Wrong{"OtherVersion", bytes({'M', 'L', 'C', 'B', 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "a frame of version 2"},
         Wrong{"KindZero", bytes({'M', 'L', 'C', 'B', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "of unknown kind 0"},
         Wrong{"UnknownKind", bytes({'M', 'L', 'C', 'B', 1, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), "of unknown kind 99"},
-        Wrong{"Oversized", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 4}),
-              "a frame of 67108865 bytes, at most 67108864"},
-        Wrong{"OutOfSequence", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}),
-              "frame 7 came where frame 0 was due"}),
+        Wrong{"Oversized", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 4}), "a frame of 67108865 bytes, at most 67108864"},
+        Wrong{"OutOfSequence", bytes({'M', 'L', 'C', 'B', 1, 3, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0}), "frame 7 came where frame 0 was due"}),
     [](const auto &Info) { return Info.param.Name; });
 
 TEST_P(WrongFrame, IsRefusedWithASentenceThatBothEndsGet) {
@@ -110,8 +106,7 @@ TEST_F(FramedTest, LongestFrameIsAnnouncedWithoutBeingAllocated) {
 
 TEST_F(FramedTest, OversizedPayloadIsNotSent) {
   const std::vector<std::byte> Huge(FrameHeader::MaxLength + 1);
-  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Observation, Huge, patience()), ErrorKind::InvalidArgument,
-                        "at most 67108864"));
+  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Observation, Huge, patience()), ErrorKind::InvalidArgument, "at most 67108864"));
   EXPECT_EQ(Ours.nextSequence(), 0u);
 }
 

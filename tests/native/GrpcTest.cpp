@@ -17,9 +17,7 @@ namespace {
 
 using namespace test;
 
-Expected<std::unique_ptr<GrpcRendezvous>> open(const std::string &Uri, bool Listens) {
-  return openGrpc(Uri::parse(Uri), Listens);
-}
+Expected<std::unique_ptr<GrpcRendezvous>> open(const std::string &Uri, bool Listens) { return openGrpc(Uri::parse(Uri), Listens); }
 
 /// A server and those who call it.
 class GrpcPlaceTest : public testing::Test {
@@ -248,7 +246,10 @@ protected:
     Folder = std::string(::mkdtemp(Made.data()));
     for (const std::string Name : {"ours", "theirs"})
       EXPECT_EQ(std::system(("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=mlcb"
-                             " -addext subjectAltName=IP:127.0.0.1 -keyout " + file(Name + ".key") + " -out " + file(Name + ".pem") + " 2>&- >&-").c_str()), 0);
+                             " -addext subjectAltName=IP:127.0.0.1 -keyout " +
+                             file(Name + ".key") + " -out " + file(Name + ".pem") + " 2>&- >&-")
+                                .c_str()),
+                0);
     std::ofstream(file("token")) << "right\n";
     std::ofstream(file("wrong")) << "wrong\n";
   }

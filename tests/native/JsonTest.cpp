@@ -13,8 +13,7 @@ using namespace test;
 
 const std::vector<TensorSpec> &Specs = ProtocolExample;
 
-constexpr std::string_view Golden =
-    R"({"scalar":2.0,"mask":[1,0,1],"pairs":{"shape":[2,2],"data":[1,2,-1,260]},"word":"ok"})";
+constexpr std::string_view Golden = R"({"scalar":2.0,"mask":[1,0,1],"pairs":{"shape":[2,2],"data":[1,2,-1,260]},"word":"ok"})";
 
 Expected<void> decode(std::string_view Text) { return test::decode("json", Specs, payload(Text)); }
 
@@ -50,10 +49,7 @@ TEST(Json, EncodesToTheDocumentedText) {
   static constexpr int16_t Pairs[] = {1, 2, -1, 260};
   std::vector<std::byte> Out;
   findSerializer("json").value()->encode(
-      Specs,
-      std::vector<TensorView>{
-          {{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}},
-      Out);
+      Specs, std::vector<TensorView>{{{}, raw(Scalar)}, {{3}, raw(Mask)}, {{2, 2}, raw(Pairs)}, {{}, raw(std::string_view("ok"))}}, Out);
   EXPECT_EQ(test::textOf(Out), Golden);
 }
 
@@ -74,8 +70,8 @@ TEST(Json, FloatsHaveTheirShortestDigitsAndStayFloats) {
 
 TEST(Json, BytesThatAreNoUtf8BecomeReplacementCharacters) {
   std::vector<std::byte> Out;
-  findSerializer("json").value()->encode(std::vector{tensor("x", DType::String, {})},
-                                         std::vector<TensorView>{{{}, raw(std::string_view("a\xff"))}}, Out);
+  findSerializer("json").value()->encode(std::vector{tensor("x", DType::String, {})}, std::vector<TensorView>{{{}, raw(std::string_view("a\xff"))}},
+                                         Out);
   EXPECT_EQ(test::textOf(Out), "{\"x\":\"a\xef\xbf\xbd\"}");
 }
 
@@ -99,8 +95,7 @@ TEST(Json, WholeNumbersAreExactAndInRange) {
 TEST(Json, ValueOfAnotherTypeIsRefused) {
   for (const char *Text : {"2.0", "1e0", "true", "null", "\"1\"", "[1]", "{}", "01", "+1", "- 1", "1x"})
     EXPECT_TRUE(isRefused(read<int32_t>(Text), "")) << Text;
-  for (const char *Text : {"true", "null", "\"1\"", "\"nan\"", "[1]", "NaN", "inf", "-inf", ".5", "1.", "01", "1e999",
-                           "0x1"}) {
+  for (const char *Text : {"true", "null", "\"1\"", "\"nan\"", "[1]", "NaN", "inf", "-inf", ".5", "1.", "01", "1e999", "0x1"}) {
     EXPECT_TRUE(isRefused(read<float>(Text), "")) << Text;
     EXPECT_TRUE(isRefused(read<double>(Text), "")) << Text;
   }
@@ -129,27 +124,23 @@ TEST(Json, OtherSizeThanDeclaredIsRefused) {
 }
 
 TEST(Json, VaryingTensorIsOneShapeAndItsData) {
-  for (const char *Piece : {"[1,2,-1,260]", "{}", R"({"shape":[2,2]})", R"({"data":[]})",
-                            R"({"shape":[0,2],"shape":[0,2]})", R"({"shape":[0,2],"data":[],"data":[]})",
-                            R"({"shape":[0,2],"size":[]})"})
-    EXPECT_TRUE(isRefused(decode(goldenWith(R"({"shape":[2,2],"data":[1,2,-1,260]})", Piece)), "tensor pairs"))
-        << Piece;
+  for (const char *Piece : {"[1,2,-1,260]", "{}", R"({"shape":[2,2]})", R"({"data":[]})", R"({"shape":[0,2],"shape":[0,2]})",
+                            R"({"shape":[0,2],"data":[],"data":[]})", R"({"shape":[0,2],"size":[]})"})
+    EXPECT_TRUE(isRefused(decode(goldenWith(R"({"shape":[2,2],"data":[1,2,-1,260]})", Piece)), "tensor pairs")) << Piece;
 }
 
 TEST(Json, TextThatIsNoJsonIsRefused) {
   const std::string Whole(Golden);
-  for (const std::string &Text : {Whole + "}", Whole + "{}", Whole + "x", goldenWith("[1,0,1]", "[1 0 1]"),
-                                  goldenWith("[1,0,1]", "[1,0,1,]"), goldenWith("ok", "o\xff"),
-                                  goldenWith("\"mask\"", "mask"), goldenWith("\"ok\"}", "\"ok\",}"),
-                                  std::string("[]"), std::string("7"), std::string(" "), std::string(1, '\0')})
+  for (const std::string &Text : {Whole + "}", Whole + "{}", Whole + "x", goldenWith("[1,0,1]", "[1 0 1]"), goldenWith("[1,0,1]", "[1,0,1,]"),
+                                  goldenWith("ok", "o\xff"), goldenWith("\"mask\"", "mask"), goldenWith("\"ok\"}", "\"ok\",}"), std::string("[]"),
+                                  std::string("7"), std::string(" "), std::string(1, '\0')})
     EXPECT_TRUE(isRefused(decode(Text), "")) << Text;
 }
 
 TEST(Json, DepthCostsNothing) {
   const std::string Deep(1 << 20, '[');
   EXPECT_TRUE(isRefused(decode("{\"mask\":" + Deep), ""));
-  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "[" + Deep + std::string(Deep.size(), ']') + "]")),
-                        "tensor mask"));
+  EXPECT_TRUE(isRefused(decode(goldenWith("[1,0,1]", "[" + Deep + std::string(Deep.size(), ']') + "]")), "tensor mask"));
 }
 
 } // namespace

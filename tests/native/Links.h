@@ -25,8 +25,7 @@ inline Link sockets() {
 inline Link pipes() {
   int Up[2], Down[2];
   EXPECT_EQ(::pipe2(Up, O_CLOEXEC) | ::pipe2(Down, O_CLOEXEC), 0);
-  return {pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])),
-          pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
+  return {pipeChannel(FileDescriptor(Down[0]), FileDescriptor(Up[1])), pipeChannel(FileDescriptor(Up[0]), FileDescriptor(Down[1]))};
 }
 
 /// Both ends in one mapping, where ThreadSanitizer sees them meet.
@@ -34,8 +33,7 @@ inline Link shm() {
   Ends Pair;
   auto Memory = mapRings(makeRings().value()).value();
   Rings &Both = *Memory;
-  return {shmChannel(Memory, Both.ToLearner, Both.ToCompiler, Pair.ours()),
-          shmChannel(Memory, Both.ToCompiler, Both.ToLearner, Pair.theirs())};
+  return {shmChannel(Memory, Both.ToLearner, Both.ToCompiler, Pair.ours()), shmChannel(Memory, Both.ToCompiler, Both.ToLearner, Pair.theirs())};
 }
 
 /// Ours calls, theirs is called.
@@ -75,8 +73,6 @@ inline Expected<void> sendTooMuch(Channel &To, Deadline Until) {
   return {};
 }
 
-inline Expected<void> sendText(Channel &To, std::string_view Text) {
-  return To.send(std::as_bytes(std::span(Text)), patience());
-}
+inline Expected<void> sendText(Channel &To, std::string_view Text) { return To.send(std::as_bytes(std::span(Text)), patience()); }
 
 } // namespace mlcb::test

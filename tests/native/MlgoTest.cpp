@@ -86,29 +86,42 @@ void PrintTo(const Wrong &Which, std::ostream *Out) { *Out << Which.Name; }
 class WrongLog : public testing::TestWithParam<Wrong> {};
 INSTANTIATE_TEST_SUITE_P(
     , WrongLog,
-    testing::Values(
-        Wrong{"Empty", "", "at byte 0: the end comes before the declaration"},
-        Wrong{"Foreign", "\x7f" "ELF\n", "at byte 0: the first line is not LLVM's declaration of features"},
-        Wrong{"NotALine", std::string(2 << 20, 'x'), "at byte 0: a line of more than 1048576 bytes"},
-        Wrong{"NoName", R"({"features":[{"type":"float","shape":[1]}]})" "\n", "a tensor has no name"},
-        Wrong{"Type", R"({"features":[{"name":"x","type":"string","shape":[1]}]})" "\n", "'x' is of type \"string\""},
-        Wrong{"Negative", R"({"features":[{"name":"x","type":"float","shape":[-1]}]})" "\n", "a length of -1"},
-        Wrong{"Twice", R"({"features":[{"name":"x","type":"float","shape":[]},{"name":"x","type":"float","shape":[]}]})" "\n",
-              "two tensors 'x'"},
-        Wrong{"Huge", R"({"features":[{"name":"x","type":"float","shape":[16777216,16777216,16777216]}]})" "\n",
-              "up to 'x' take more than 67108864 bytes"},
-        Wrong{"NoEvent", TwoBytes + "\n{\"else\":1}\n", "at byte 65: expected a context, an observation or an outcome, not {\"else\":1}"},
-        Wrong{"NoJson", TwoBytes + "\nnothing\n", "not a line that is no JSON"},
-        Wrong{"Truncated", TwoBytes + "\n{\"observation\":0}\nx", "at byte 83: the end comes in the middle"},
-        Wrong{"TooLong", TwoBytes + "\n{\"observation\":0}\nxxxx\n", "at byte 83: tensors that do not end after 2 bytes"},
-        Wrong{"NoScore", TwoBytes + "\n{\"outcome\":0}\n", "the first line declares no score"},
-        Wrong{"ScoreAlone", Scored + "\n{\"outcome\":0}\n", "outcome of observation 0, which does not come before it"},
-        Wrong{"OtherScore", Scored + "\n{\"observation\":0}\nabcd\n{\"outcome\":1}\n", "outcome of observation 1"}),
+    testing::Values(Wrong{"Empty", "", "at byte 0: the end comes before the declaration"},
+                    Wrong{"Foreign",
+                          "\x7f"
+                          "ELF\n",
+                          "at byte 0: the first line is not LLVM's declaration of features"},
+                    Wrong{"NotALine", std::string(2 << 20, 'x'), "at byte 0: a line of more than 1048576 bytes"},
+                    Wrong{"NoName",
+                          R"({"features":[{"type":"float","shape":[1]}]})"
+                          "\n",
+                          "a tensor has no name"},
+                    Wrong{"Type",
+                          R"({"features":[{"name":"x","type":"string","shape":[1]}]})"
+                          "\n",
+                          "'x' is of type \"string\""},
+                    Wrong{"Negative",
+                          R"({"features":[{"name":"x","type":"float","shape":[-1]}]})"
+                          "\n",
+                          "a length of -1"},
+                    Wrong{"Twice",
+                          R"({"features":[{"name":"x","type":"float","shape":[]},{"name":"x","type":"float","shape":[]}]})"
+                          "\n",
+                          "two tensors 'x'"},
+                    Wrong{"Huge",
+                          R"({"features":[{"name":"x","type":"float","shape":[16777216,16777216,16777216]}]})"
+                          "\n",
+                          "up to 'x' take more than 67108864 bytes"},
+                    Wrong{"NoEvent", TwoBytes + "\n{\"else\":1}\n", "at byte 65: expected a context, an observation or an outcome, not {\"else\":1}"},
+                    Wrong{"NoJson", TwoBytes + "\nnothing\n", "not a line that is no JSON"},
+                    Wrong{"Truncated", TwoBytes + "\n{\"observation\":0}\nx", "at byte 83: the end comes in the middle"},
+                    Wrong{"TooLong", TwoBytes + "\n{\"observation\":0}\nxxxx\n", "at byte 83: tensors that do not end after 2 bytes"},
+                    Wrong{"NoScore", TwoBytes + "\n{\"outcome\":0}\n", "the first line declares no score"},
+                    Wrong{"ScoreAlone", Scored + "\n{\"outcome\":0}\n", "outcome of observation 0, which does not come before it"},
+                    Wrong{"OtherScore", Scored + "\n{\"observation\":0}\nabcd\n{\"outcome\":1}\n", "outcome of observation 1"}),
     [](const auto &Info) { return Info.param.Name; });
 
-TEST_P(WrongLog, IsOneLineWithThePosition) {
-  EXPECT_TRUE(failsWith(readAll(GetParam().Text), ErrorKind::ProtocolError, GetParam().Sentence));
-}
+TEST_P(WrongLog, IsOneLineWithThePosition) { EXPECT_TRUE(failsWith(readAll(GetParam().Text), ErrorKind::ProtocolError, GetParam().Sentence)); }
 
 class MlgoLogTest : public FifoTest {
 protected:
@@ -212,9 +225,7 @@ protected:
     ::_exit(Well ? static_cast<int>(Got) : 99);
   }
 
-  MlgoEnd end(const std::string &Inputs = SizeAndMask) {
-    return MlgoEnd(processFifos(Base, Pid).value(), choice(Inputs));
-  }
+  MlgoEnd end(const std::string &Inputs = SizeAndMask) { return MlgoEnd(processFifos(Base, Pid).value(), choice(Inputs)); }
 
   int status() {
     int Status = -1;
@@ -287,8 +298,7 @@ TEST_F(MlgoEndTest, OtherFeaturesAreASpecMismatch) {
   start(Header + "\n", 1);
   auto End = end(R"([{"name": "size", "dtype": "float32"}, {"name": "legal", "dtype": "int64", "shape": [2]}])");
   for (int Call = 0; Call < 2; ++Call)
-    EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::SpecMismatch,
-                          "choice/size: compiler sends int64[1], this build expects float32[]"));
+    EXPECT_TRUE(failsWith(End.receive(patience()), ErrorKind::SpecMismatch, "choice/size: compiler sends int64[1], this build expects float32[]"));
   EXPECT_TRUE(End.readable(soon()).value());
 }
 

@@ -27,19 +27,16 @@ std::vector<std::byte> joined(std::initializer_list<std::vector<std::byte>> Part
   return All;
 }
 
-Expected<void> decode(std::initializer_list<std::vector<std::byte>> Parts) {
-  return test::decode("protobuf", Specs, joined(Parts));
-}
+Expected<void> decode(std::initializer_list<std::vector<std::byte>> Parts) { return test::decode("protobuf", Specs, joined(Parts)); }
 
 TEST(Protobuf, EncodesToTheDocumentedBytes) {
   static constexpr float One[] = {1.5F};
   static constexpr int8_t Three[] = {1, 0, -1};
   static constexpr bool Two[] = {true, false};
   std::vector<std::byte> Out;
-  findSerializer("protobuf").value()->encode(
-      Specs,
-      std::vector<TensorView>{{{}, raw(One)}, {{3}, raw(Three)}, {{}, raw(std::string_view("ok"))}, {{2}, raw(Two)}},
-      Out);
+  findSerializer("protobuf")
+      .value()
+      ->encode(Specs, std::vector<TensorView>{{{}, raw(One)}, {{3}, raw(Three)}, {{}, raw(std::string_view("ok"))}, {{2}, raw(Two)}}, Out);
   EXPECT_EQ(Out, joined({A, B, C, D}));
 }
 
@@ -56,8 +53,7 @@ TEST(Protobuf, NameThatIsUnknownDoubleOrMissingIsRefused) {
 }
 
 TEST(Protobuf, ElementsOfAnotherTypeAreRefused) {
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 6, 0x0a, 1, 'a', 0x1a, 1, 2})}),
-                        "tensor a has elements of another type, expected float32[]"));
+  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 6, 0x0a, 1, 'a', 0x1a, 1, 2})}), "tensor a has elements of another type, expected float32[]"));
   EXPECT_TRUE(isRefused(decode({bytes({0x0a, 6, 0x0a, 1, 'b', 0x32, 1, 'x'})}), "tensor b has elements of another"));
   EXPECT_TRUE(isRefused(decode({bytes({0x0a, 6, 0x0a, 1, 'c', 0x1a, 1, 2})}), "tensor c has elements of another"));
   EXPECT_TRUE(isRefused(decode({bytes({0x0a, 3, 0x0a, 1, 'c'})}), "tensor c has elements of another"));
@@ -66,30 +62,24 @@ TEST(Protobuf, ElementsOfAnotherTypeAreRefused) {
 TEST(Protobuf, NumberBeyondItsTypeIsRefused) {
   EXPECT_TRUE(isRefused(decode({bytes({0x0a, 12, 0x0a, 1, 'b', 0x12, 1, 3, 0x1a, 4, 2, 0, 0x80, 2})}),
                         "tensor b has 128 among its elements, expected int8[3]"));
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 9, 0x0a, 1, 'd', 0x12, 1, 1, 0x1a, 1, 4})}),
-                        "tensor d has 2 among its elements, expected bool[<=2]"));
+  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 9, 0x0a, 1, 'd', 0x12, 1, 1, 0x1a, 1, 4})}), "tensor d has 2 among its elements, expected bool[<=2]"));
 }
 
 TEST(Protobuf, OtherSizeThanDeclaredIsRefused) {
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 10, 0x0a, 1, 'b', 0x12, 1, 3, 0x1a, 2, 2, 0})}),
-                        "tensor b has 2 elements for the shape [3], expected int8[3]"));
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 10, 0x0a, 1, 'b', 0x12, 1, 2, 0x1a, 2, 2, 0})}),
-                        "tensor b is of shape [2]"));
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 12, 0x0a, 1, 'b', 0x12, 1, 3, 0x1a, 4, 2, 0, 0, 0})}),
-                        "tensor b has 4 elements, expected int8[3]"));
+  EXPECT_TRUE(
+      isRefused(decode({bytes({0x0a, 10, 0x0a, 1, 'b', 0x12, 1, 3, 0x1a, 2, 2, 0})}), "tensor b has 2 elements for the shape [3], expected int8[3]"));
+  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 10, 0x0a, 1, 'b', 0x12, 1, 2, 0x1a, 2, 2, 0})}), "tensor b is of shape [2]"));
+  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 12, 0x0a, 1, 'b', 0x12, 1, 3, 0x1a, 4, 2, 0, 0, 0})}), "tensor b has 4 elements, expected int8[3]"));
   EXPECT_TRUE(isRefused(decode({bytes({0x0a, 3, 0x0a, 1, 'b'})}), "tensor b has 0 dimensions"));
 }
 
 TEST(Protobuf, BytesThatAreNoMessageAreRefused) {
-  for (const auto &Foreign :
-       {bytes({0}), bytes({0x0a, 0x7f}), bytes({0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f}), bytes({0x12, 0}),
-        bytes({0x0a, 1, 7}), bytes({0x0a, 2, 0x0a, 5}), bytes({0x0b, 0x0c})})
+  for (const auto &Foreign : {bytes({0}), bytes({0x0a, 0x7f}), bytes({0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f}), bytes({0x12, 0}), bytes({0x0a, 1, 7}),
+                              bytes({0x0a, 2, 0x0a, 5}), bytes({0x0b, 0x0c})})
     EXPECT_TRUE(isRefused(decode({Foreign}), "no message of tensors"));
 }
 
-TEST(Protobuf, NameNeedNotBeUtf8) {
-  EXPECT_TRUE(isRefused(decode({bytes({0x0a, 3, 0x0a, 1, 0xff})}), "came and is not declared"));
-}
+TEST(Protobuf, NameNeedNotBeUtf8) { EXPECT_TRUE(isRefused(decode({bytes({0x0a, 3, 0x0a, 1, 0xff})}), "came and is not declared")); }
 
 } // namespace
 } // namespace mlcb

@@ -19,8 +19,8 @@ template <class T> std::vector<T> edges() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> Values{Limits::lowest(), Limits::max(), T(), T(1)};
   if constexpr (std::is_floating_point_v<T>)
-    Values.insert(Values.end(), {Limits::min(), Limits::denorm_min(), T(-0.0), T(0.1), T(1) / 3, T(1e10), T(16777216),
-                                 Limits::epsilon(), Limits::infinity(), -Limits::infinity()});
+    Values.insert(Values.end(), {Limits::min(), Limits::denorm_min(), T(-0.0), T(0.1), T(1) / 3, T(1e10), T(16777216), Limits::epsilon(),
+                                 Limits::infinity(), -Limits::infinity()});
   return Values;
 }
 
@@ -67,8 +67,7 @@ protected:
   Decoded Out;
 };
 
-INSTANTIATE_TEST_SUITE_P(, Serdes, testing::Values("bitstream", "json", "protobuf"),
-                         [](const auto &Info) { return std::string(Info.param); });
+INSTANTIATE_TEST_SUITE_P(, Serdes, testing::Values("bitstream", "json", "protobuf"), [](const auto &Info) { return std::string(Info.param); });
 
 /// A declared shape, and a true one that it allows.
 struct Form {
@@ -128,8 +127,7 @@ TEST_P(Serdes, NotANumberStaysOne) {
 }
 
 TEST_P(Serdes, EveryTruncationIsRefused) {
-  const std::vector Specs{tensor("a", DType::Float32, {fixed(3)}), tensor("b", DType::String, {}),
-                          tensor("c", DType::Int16, {atMost(4), fixed(2)})};
+  const std::vector Specs{tensor("a", DType::Float32, {fixed(3)}), tensor("b", DType::String, {}), tensor("c", DType::Int16, {atMost(4), fixed(2)})};
   const auto A = elements(DType::Float32, 3), C = elements(DType::Int16, 4);
   const auto Whole = encoded(Specs, std::vector<TensorView>{{{3}, A}, {{}, raw(std::string_view("ok"))}, {{2, 2}, C}});
   for (size_t Size = 0; Size < Whole.size(); ++Size)

@@ -53,8 +53,8 @@ TEST(Ring, FillsToTheLastByteAndNotBeyond) {
 }
 
 TEST(ShmChannel, FramesOfAnySizeStreamThrough) {
-  for (size_t Size : {size_t(0), size_t(1), Ring::Capacity - FrameHeader::Size - 1, Ring::Capacity - FrameHeader::Size,
-                      Ring::Capacity, Ring::Capacity + 1, 2 * Ring::Capacity, 3 * Ring::Capacity}) {
+  for (size_t Size : {size_t(0), size_t(1), Ring::Capacity - FrameHeader::Size - 1, Ring::Capacity - FrameHeader::Size, Ring::Capacity,
+                      Ring::Capacity + 1, 2 * Ring::Capacity, 3 * Ring::Capacity}) {
     Link Pair = shm();
     Framed Ours(std::move(Pair.Ours)), Theirs(std::move(Pair.Theirs));
     std::vector<std::byte> Payload(Size);
@@ -249,9 +249,7 @@ TEST_F(ShmRendezvous, PathTooLongForASocketIsRefused) {
   EXPECT_TRUE(failsWith(connectShm(Long, soon()), ErrorKind::InvalidArgument, "1 to 107 bytes"));
 }
 
-TEST_F(ShmRendezvous, MemoryThatIsNoneIsRefused) {
-  EXPECT_TRUE(failsWith(offered(-1), ErrorKind::ProtocolError, "offers no shared memory of"));
-}
+TEST_F(ShmRendezvous, MemoryThatIsNoneIsRefused) { EXPECT_TRUE(failsWith(offered(-1), ErrorKind::ProtocolError, "offers no shared memory of")); }
 
 TEST_F(ShmRendezvous, MemoryOfAnotherSizeIsRefused) {
   const FileDescriptor Memory(::memfd_create("test", MFD_CLOEXEC));

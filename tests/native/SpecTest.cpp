@@ -50,8 +50,7 @@ TEST(Spec, UnknownParameterIsNamedBesideTheKnownOnes) {
 }
 
 TEST(Spec, ParameterOfAnotherTypeIsRefused) {
-  EXPECT_TRUE(failsWith(bindPosetrl(R"({"max_steps": "many"})"), ErrorKind::InvalidArgument,
-                        R"('max_steps' is "many", expected an integer)"));
+  EXPECT_TRUE(failsWith(bindPosetrl(R"({"max_steps": "many"})"), ErrorKind::InvalidArgument, R"('max_steps' is "many", expected an integer)"));
   EXPECT_TRUE(failsWith(bindPosetrl(R"({"max_steps": 1.5})"), ErrorKind::InvalidArgument, "expected an integer"));
   EXPECT_TRUE(failsWith(bindPosetrl(R"({"actions": "all"})"), ErrorKind::InvalidArgument, "expected an array"));
 }
@@ -63,9 +62,7 @@ TEST(Spec, ParametersThatAreNoObjectAreRefused) {
 
 TEST(Spec, AbsurdDimensionIsRefused) {
   for (const char *Size : {"-1", "16777217", "9223372036854775807"})
-    EXPECT_TRUE(failsWith(bindPosetrl("{\"dimension\": " + std::string(Size) + "}"), ErrorKind::InvalidArgument,
-                          "gives a dimension of"))
-        << Size;
+    EXPECT_TRUE(failsWith(bindPosetrl("{\"dimension\": " + std::string(Size) + "}"), ErrorKind::InvalidArgument, "gives a dimension of")) << Size;
 }
 
 TEST(Spec, TensorsThatWouldNotFitAFrameAreRefused) {
@@ -112,8 +109,7 @@ TEST(Spec, FixedAndVaryingDimensionsOfOneSizeHaveDifferentDigests) {
 }
 
 TEST(Spec, DocumentationIsNoPartOfTheDigest) {
-  EXPECT_EQ(digestAfter([](TaskSpec &T) { T.Doc = T.Params[0].Doc = T.Agents[0].Inputs[0].Doc = "better said"; }),
-            digestWith("{}"));
+  EXPECT_EQ(digestAfter([](TaskSpec &T) { T.Doc = T.Params[0].Doc = T.Agents[0].Inputs[0].Doc = "better said"; }), digestWith("{}"));
 }
 
 TEST(Spec, BoundSpecSurvivesItsJson) {
@@ -136,8 +132,7 @@ TEST(Spec, ForeignBoundSpecIsAMismatch) {
 TEST(Spec, MismatchNamesTensorAndBothShapes) {
   const std::string Short = bindPosetrl(R"({"dimension": 75})").value().toJson();
   const std::string Long = bindPosetrl("{}").value().toJson();
-  EXPECT_EQ(describeMismatch(Short, Long),
-            "posetrl/embedding: compiler sends float32[75], this build expects float32[300]");
+  EXPECT_EQ(describeMismatch(Short, Long), "posetrl/embedding: compiler sends float32[75], this build expects float32[300]");
 }
 
 TEST(Spec, MismatchSurvivesWhatIsNoSpec) {

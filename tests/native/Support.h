@@ -25,8 +25,7 @@ inline Deadline patience() { return after(10); }
 inline Deadline soon() { return after(0.01); }
 
 /// The result is an error of that kind, in one line that contains Part.
-template <class T>
-testing::AssertionResult failsWith(const Expected<T> &Result, ErrorKind Kind, std::string_view Part) {
+template <class T> testing::AssertionResult failsWith(const Expected<T> &Result, ErrorKind Kind, std::string_view Part) {
   if (Result)
     return testing::AssertionFailure() << "it succeeded";
   const std::string &Message = Result.error().Message;
@@ -74,8 +73,6 @@ protected:
 inline const TaskSpec &posetrlTask() { return *findTask("posetrl"); }
 
 /// Three actions and small tensors.
-inline BoundSpec smallSpec() {
-  return bindTask(posetrlTask(), R"({"actions": ["a", "b", "stop"], "dimension": 2, "history": 1})").value();
-}
+inline BoundSpec smallSpec() { return bindTask(posetrlTask(), R"({"actions": ["a", "b", "stop"], "dimension": 2, "history": 1})").value(); }
 
 } // namespace mlcb::test

@@ -24,9 +24,7 @@ inline const std::vector<TensorSpec> ProtocolExample{
 
 template <class T> std::span<const std::byte> raw(const T &Values) { return std::as_bytes(std::span(Values)); }
 
-inline std::string_view textOf(std::span<const std::byte> Bytes) {
-  return {reinterpret_cast<const char *>(Bytes.data()), Bytes.size()};
-}
+inline std::string_view textOf(std::span<const std::byte> Bytes) { return {reinterpret_cast<const char *>(Bytes.data()), Bytes.size()}; }
 
 /// Bytes as a message brings them.
 inline std::vector<std::byte> payload(std::string_view Text) {

@@ -18,14 +18,13 @@ static void judge(const void *const *inputs, const int64_t *const *shapes, float
 
 static const unsigned char picked[] = {1, 0}, judged[] = {0, 1};
 static const struct mlcb_aot_agent agents[] = {{pick, picked}, {judge, judged}};
-static const char manifest[] =
-    "{\"format\":1,\"task\":\"two\",\"parameters\":{},\"digest\":\"25b037149ac87c917fd2835341fcf8eb\","
-    "\"agents\":{\"picker\":\"picker.onnx\",\"judge\":\"judge.onnx\"},\"spec\":"
-    "{\"task\":\"two\",\"agents\":["
-    "{\"name\":\"picker\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[3]},"
-    "{\"name\":\"legal\",\"dtype\":\"int8\",\"shape\":[3],\"role\":\"mask\"}],"
-    "\"advice\":{\"kind\":\"argmax\",\"name\":\"choice\",\"choices\":3}},"
-    "{\"name\":\"judge\",\"inputs\":[{\"name\":\"unread\",\"dtype\":\"float32\"},{\"name\":\"y\",\"dtype\":\"int32\"}],"
-    "\"advice\":{\"kind\":\"value\",\"name\":\"cost\"}}]}}";
+static const char manifest[] = "{\"format\":1,\"task\":\"two\",\"parameters\":{},\"digest\":\"25b037149ac87c917fd2835341fcf8eb\","
+                               "\"agents\":{\"picker\":\"picker.onnx\",\"judge\":\"judge.onnx\"},\"spec\":"
+                               "{\"task\":\"two\",\"agents\":["
+                               "{\"name\":\"picker\",\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[3]},"
+                               "{\"name\":\"legal\",\"dtype\":\"int8\",\"shape\":[3],\"role\":\"mask\"}],"
+                               "\"advice\":{\"kind\":\"argmax\",\"name\":\"choice\",\"choices\":3}},"
+                               "{\"name\":\"judge\",\"inputs\":[{\"name\":\"unread\",\"dtype\":\"float32\"},{\"name\":\"y\",\"dtype\":\"int32\"}],"
+                               "\"advice\":{\"kind\":\"value\",\"name\":\"cost\"}}]}}";
 
 __attribute__((visibility("default"))) const struct mlcb_aot_policy MLCB_AOT_SYMBOL = {manifest, sizeof manifest - 1, agents, 2};

@@ -21,8 +21,7 @@ class ClientStream final : public Stream {
 public:
   using Stream::Stream;
 
-  static std::shared_ptr<ClientStream> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token,
-                                            const std::string &Name) {
+  static std::shared_ptr<ClientStream> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token, const std::string &Name) {
     auto New = std::make_shared<ClientStream>(Works);
     if (!Token.empty())
       New->Context.AddMetadata(TokenHeader, Token);
@@ -70,8 +69,7 @@ Expected<std::string> newName() {
 class Client final : public GrpcRendezvous, public Connection, public std::enable_shared_from_this<Client> {
 public:
   explicit Client(const GrpcPlace &Place)
-      : Address(Place.Address), Token(Place.Token),
-        Line(grpc::CreateCustomChannel(Address, credentials(Place), arguments(Place))), Stub(Line),
+      : Address(Place.Address), Token(Place.Token), Line(grpc::CreateCustomChannel(Address, credentials(Place), arguments(Place))), Stub(Line),
         Works(std::make_unique<grpc::CompletionQueue>()) {}
   ~Client() override { Works.waitForStreams(); }
 
@@ -79,8 +77,7 @@ public:
 
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
     auto Called = call({}, Until, Interrupted);
-    return Called ? Expected<std::unique_ptr<Channel>>(grpcChannel(std::move(*Called), shared_from_this()))
-                  : Unexpected(Called.error());
+    return Called ? Expected<std::unique_ptr<Channel>>(grpcChannel(std::move(*Called), shared_from_this())) : Unexpected(Called.error());
   }
 
   Expected<std::string> lend(const FileDescriptor &Lent) override;
@@ -156,8 +153,7 @@ Expected<void> Client::reach(Deadline Until, const InterruptCheck &Interrupted) 
   }
 }
 
-Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, Deadline Until,
-                                                     const InterruptCheck &Interrupted) {
+Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, Deadline Until, const InterruptCheck &Interrupted) {
   for (;;) {
     if (auto Reached = reach(Until, Interrupted); !Reached)
       return Unexpected(Reached.error());

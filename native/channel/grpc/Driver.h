@@ -66,8 +66,7 @@ public:
   }
 
   /// Waits until IsReady, with Lock held; false at the deadline. In the other threads Ring says when to look.
-  template <class Fn>
-  Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
+  template <class Fn> Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     for (;;) {
       {
         const std::lock_guard Held(Lock);
@@ -86,8 +85,7 @@ public:
   }
 
 private:
-  template <class Fn>
-  Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
+  template <class Fn> Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     if (Delegated)
       return sleep(Ring, Until, Interrupted);
     work([&] { return (std::lock_guard(Lock), IsReady()); }, sliceOf(Until));
@@ -107,7 +105,7 @@ private:
   std::atomic<size_t> Channels = 0, Streams = 0;
   bool Closing = false;
   std::atomic<bool> Ended = false; // nothing is left in the queue, which is shut down
-  std::thread Assistant; // last: it uses the rest
+  std::thread Assistant;           // last: it uses the rest
 };
 
 } // namespace mlcb

@@ -11,7 +11,7 @@ namespace mlcb {
 inline constexpr const char *GrpcMethod = "/mlcb.v1.Channel/Stream";
 inline constexpr const char *TokenHeader = "authorization", *NameHeader = "mlcb-stream";
 inline constexpr const char *AnswerHeader = "mlcb-answer"; // of a call that is taken: one that is refused looks alike otherwise
-inline constexpr int MaxGrpcMessage = (64 << 20) + 16; // a whole frame, for who does not cut them as we do
+inline constexpr int MaxGrpcMessage = (64 << 20) + 16;     // a whole frame, for who does not cut them as we do
 
 /// The common part of all streams between two processes.
 class Connection {

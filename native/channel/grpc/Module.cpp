@@ -4,8 +4,8 @@
 #include "channel/grpc/GrpcChannel.h"
 
 #include <cstdlib>
-#include <grpc/support/log.h>
 #include <grpc/grpc.h>
+#include <grpc/support/log.h>
 
 namespace mlcb {
 namespace {

@@ -106,8 +106,7 @@ private:
   std::unique_ptr<Driver> Works;
 };
 
-void ServerStream::expect(Driver &Works, Exchange &Owner, grpc::AsyncGenericService &Service,
-                          grpc::ServerCompletionQueue &Queue) {
+void ServerStream::expect(Driver &Works, Exchange &Owner, grpc::AsyncGenericService &Service, grpc::ServerCompletionQueue &Queue) {
   auto New = std::make_shared<ServerStream>(Works, Owner);
   New->begin(New);
   New->Context.AsyncNotifyWhenDone(New->End.begin());
@@ -124,9 +123,8 @@ void ServerStream::onCalled(bool Ok) {
 std::shared_ptr<grpc::ServerCredentials> credentials(const GrpcPlace &Place) {
   if (!Place.isEncrypted())
     return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions Options(Place.Authority.empty()
-                                                ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-                                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  grpc::SslServerCredentialsOptions Options(Place.Authority.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                                                    : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   Options.pem_root_certs = Place.Authority;
   Options.pem_key_cert_pairs.push_back({Place.Key, Place.Certificate});
   return grpc::SslServerCredentials(Options);
@@ -246,8 +244,8 @@ Expected<std::unique_ptr<GrpcRendezvous>> grpcServer(const GrpcPlace &Place) {
   auto Open = std::make_shared<Exchange>(Place.Token);
   const int Port = Open->open(Place);
   if (Port <= 0)
-    return fail(ErrorKind::SystemError, "cannot listen at grpc://" + Place.Address +
-                                            ": the port is taken, the address is not this machine's, or cert and key do not fit");
+    return fail(ErrorKind::SystemError,
+                "cannot listen at grpc://" + Place.Address + ": the port is taken, the address is not this machine's, or cert and key do not fit");
   return std::make_unique<Listener>(std::move(Open), Place.Address.substr(0, Place.Address.rfind(':') + 1) + std::to_string(Port));
 }
 

@@ -90,14 +90,13 @@ protected:
   void onWritten(bool Ok);
   void onFinished(bool);
   void onBroken();
-  Doing Taken{*this, &Stream::onTaken}, Read{*this, &Stream::onRead}, Written{*this, &Stream::onWritten},
-      Finish{*this, &Stream::onFinished};
+  Doing Taken{*this, &Stream::onTaken}, Read{*this, &Stream::onRead}, Written{*this, &Stream::onWritten}, Finish{*this, &Stream::onFinished};
   grpc::Status How; // of use once it is done
 
 private:
   virtual void startRead(grpc::ByteBuffer *Into) = 0;
   virtual void startWrite(const grpc::ByteBuffer *From) = 0;
-  virtual void finish() = 0; // nothing will be put any more; called once
+  virtual void finish() = 0;              // nothing will be put any more; called once
   virtual bool readsToTheEnd() const = 0; // after finish() too
   virtual void cancel() = 0;
 
@@ -124,16 +123,16 @@ private:
   std::deque<Message> Came;
   size_t Waiting = 0; // bytes that came
   std::deque<std::string> Names;
-  std::deque<grpc::ByteBuffer> Outgoing; // the first one is under way
+  std::deque<grpc::ByteBuffer> Outgoing;                               // the first one is under way
   bool Reading = true, Named = false, Taking = true, Answered = false; // nothing is begun before it is taken or answered
-  std::atomic<bool> Awaited = false; // somebody waits to take
+  std::atomic<bool> Awaited = false;                                   // somebody waits to take
   bool Answering = false; // who took is about to answer: only then is it read on, for that says so to the other end, which takes as long
-  bool Over = false;    // the other end says no more
-  bool Broken = false;  // and hears no more
-  bool Leaving = false; // this end is gone
-  bool Finished = false; // finish() was called
-  bool Ended = false;    // and what it began is done
-  bool Done = false;     // and all else
+  bool Over = false;      // the other end says no more
+  bool Broken = false;    // and hears no more
+  bool Leaving = false;   // this end is gone
+  bool Finished = false;  // finish() was called
+  bool Ended = false;     // and what it began is done
+  bool Done = false;      // and all else
 };
 
 } // namespace mlcb

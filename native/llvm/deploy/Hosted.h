@@ -2,8 +2,8 @@
 // A conversation inside a compiler that runs its own pipeline.
 #pragma once
 
-#include "llvm/deploy/Compilation.h"
 #include "runner/ModelRunner.h"
+#include "llvm/deploy/Compilation.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -17,9 +17,7 @@ public:
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    return Run(M, Pipeline) ? PreservedAnalyses::none() : PreservedAnalyses::all();
-  }
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return Run(M, Pipeline) ? PreservedAnalyses::none() : PreservedAnalyses::all(); }
 
 private:
   AtPipelineStart Run;

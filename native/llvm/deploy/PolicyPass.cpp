@@ -61,9 +61,7 @@ bool addByName(StringRef Name, ModulePassManager &Passes) {
 
 void registerPolicyPasses(PassBuilder &Builder) {
   Builder.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-        return addByName(Name, Passes);
-      });
+      [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) { return addByName(Name, Passes); });
   if (!PolicySet::ofCommandLine().isEmpty())
     TaskRegistration::deployAll(Builder);
 }

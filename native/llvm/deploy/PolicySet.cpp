@@ -11,9 +11,11 @@ using namespace llvm;
 
 namespace mlcb {
 
-static cl::list<std::string> Runners("mlcb-runner", cl::desc("policy to ask: onnx:FOLDER, aot:POLICY.so, pipe:BASE, shm:PATH, grpc://HOST:PORT or default:"),
+static cl::list<std::string> Runners("mlcb-runner",
+                                     cl::desc("policy to ask: onnx:FOLDER, aot:POLICY.so, pipe:BASE, shm:PATH, grpc://HOST:PORT or default:"),
                                      cl::value_desc("uri"));
-static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy: of its passes where that is smaller, of its allocator in each function where that costs less"));
+static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy: of its passes where that is smaller, of its "
+                                                    "allocator in each function where that costs less"));
 
 static thread_local unsigned Suspensions = 0;
 
@@ -90,8 +92,7 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegist
 Expected<std::unique_ptr<ModelRunner>> PolicySet::unguardedInHost(const TaskRegistration &Task) {
   Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
   if (Policy && *Policy && Guarded)
-    return fail(ErrorKind::InvalidArgument,
-                "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
+    return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   return Policy;
 }
 
@@ -99,8 +100,7 @@ Error PolicySet::noPolicyFor(const TaskRegistration &Task) const {
   std::string Others;
   for (const auto &[Uri, Runner] : Unclaimed)
     Others += (Others.empty() ? "" : ", ") + Uri + " is for " + std::string(Runner->task());
-  return {ErrorKind::InvalidArgument,
-          Task.name().str() + " has no policy: " + (Others.empty() ? "expected -mlcb-runner=onnx:FOLDER" : Others)};
+  return {ErrorKind::InvalidArgument, Task.name().str() + " has no policy: " + (Others.empty() ? "expected -mlcb-runner=onnx:FOLDER" : Others)};
 }
 
 Expected<void> PolicySet::checkGuard(const ModelRunner &Policy) const {

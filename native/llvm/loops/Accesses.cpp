@@ -96,12 +96,7 @@ std::optional<Conflict> Reader::compare(const Access &A, const Access &B) {
     return std::nullopt;
   if (A.Where && B.Where && Aliases.isNoAlias(*A.Where, *B.Where))
     return std::nullopt;
-  Conflict Found{.First = 0,
-                 .Second = 0,
-                 .Forward = true,
-                 .Backward = true,
-                 .Checkable = A.Bounded && B.Bounded,
-                 .Distance = std::nullopt};
+  Conflict Found{.First = 0, .Second = 0, .Forward = true, .Backward = true, .Checkable = A.Bounded && B.Bounded, .Distance = std::nullopt};
   if (!A.At || !B.At)
     return Found;
   const SCEV *Between = SE.getMinusSCEV(B.At->Start, A.At->Start);

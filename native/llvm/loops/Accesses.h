@@ -32,7 +32,7 @@ struct Access {
   std::optional<llvm::MemoryLocation> Where; // none: anywhere
   std::optional<Affine> At;                  // none: nobody knows
   int64_t Size = 0;                          // bytes, where At is known
-  bool Bounded = false; // what it touches in all iterations lies between two addresses known before the loop
+  bool Bounded = false;                      // what it touches in all iterations lies between two addresses known before the loop
 };
 
 /// Two accesses that may touch the same byte, one of them writing.

@@ -51,8 +51,7 @@ bool ByteDistance::mayMeet(Order Which) const {
     return false;
   // How far they have moved apart is linear in both iterations, so it is least and most at corners ...
   std::array<Wide, 3> Moved;
-  std::ranges::transform(corners(Which, Last), Moved.begin(),
-                         [&](Pair P) { return StepSecond * P.Second - StepFirst * P.First; });
+  std::ranges::transform(corners(Which, Last), Moved.begin(), [&](Pair P) { return StepSecond * P.Second - StepFirst * P.First; });
   const auto [Least, Most] = std::ranges::minmax(Moved);
   // ... and a multiple of what both steps are multiples of, or of the difference of the steps within an iteration.
   const Wide Step = Which == Order::Same ? std::abs(StepSecond - StepFirst) : std::gcd(StepFirst, StepSecond);
@@ -61,8 +60,7 @@ bool ByteDistance::mayMeet(Order Which) const {
 }
 
 std::optional<int64_t> ByteDistance::iterations() const {
-  if (Start.Low != Start.High || StepFirst != StepSecond || StepFirst == 0 || SizeFirst != SizeSecond ||
-      Start.Low % StepFirst != 0)
+  if (Start.Low != Start.High || StepFirst != StepSecond || StepFirst == 0 || SizeFirst != SizeSecond || Start.Low % StepFirst != 0)
     return std::nullopt;
   return std::abs(Start.Low / StepFirst);
 }

@@ -29,9 +29,7 @@ bool isUsedAfter(const Instruction &I, const Loop &L) {
 }
 
 /// Two of them may come to different results from the same operands.
-bool isNondeterministic(const Instruction &I) {
-  return isa<FreezeInst>(I) && !isGuaranteedNotToBeUndefOrPoison(I.getOperand(0));
-}
+bool isNondeterministic(const Instruction &I) { return isa<FreezeInst>(I) && !isGuaranteedNotToBeUndefOrPoison(I.getOperand(0)); }
 
 /// A slice of each store, and of each value that is used after the loop and that no other slice computes.
 std::vector<Node> findStatements(const LoopBody &Body) {
@@ -48,8 +46,7 @@ std::vector<Node> findStatements(const LoopBody &Body) {
   });
   std::vector<Node> Whole;
   copy_if(Statements, std::back_inserter(Whole), [&](const Node &N) {
-    return none_of(Statements,
-                   [&](const Node &Other) { return &N != &Other && !N.Needed.test(Other.Needed); }); // a subset of it
+    return none_of(Statements, [&](const Node &Other) { return &N != &Other && !N.Needed.test(Other.Needed); }); // a subset of it
   });
   return Whole;
 }
@@ -67,9 +64,7 @@ public:
   void connect();
 
 private:
-  std::optional<RangeTable::Pair> checkOf(const Conflict &C) const {
-    return MayCheck ? G.Ranges->pairOf(C) : std::nullopt;
-  }
+  std::optional<RangeTable::Pair> checkOf(const Conflict &C) const { return MayCheck ? G.Ranges->pairOf(C) : std::nullopt; }
   template <class Visit> void forEachDependence(const Conflict &C, ArrayRef<Node> Of, Visit &&Visitor) const;
   void keepTogether(ArrayRef<Node> Of, Relation &R) const;
   void addEdge(const Conflict &C, unsigned First, unsigned Second, unsigned From, unsigned To);
@@ -89,8 +84,7 @@ void GraphBuilder::findChecks(bool Allowed) {
 }
 
 /// Visits all pairs of nodes, and each with itself, of which one accesses what comes first, as Visitor(access, access, from, to).
-template <class Visit>
-void GraphBuilder::forEachDependence(const Conflict &C, ArrayRef<Node> Of, Visit &&Visitor) const {
+template <class Visit> void GraphBuilder::forEachDependence(const Conflict &C, ArrayRef<Node> Of, Visit &&Visitor) const {
   const unsigned First = Table.accesses()[C.First].Index, Second = Table.accesses()[C.Second].Index;
   for (unsigned A = 0; A < Of.size(); ++A)
     for (unsigned B = 0; B < Of.size(); ++B) {
@@ -133,12 +127,10 @@ void GraphBuilder::merge(const std::vector<Node> &Statements) {
   BitVector Placed(Statements.size());
   auto InCycle = [&](unsigned A, unsigned B) { return A == B || (R[A].test(B) && R[B].test(A)); };
   auto IsReady = [&](unsigned S) {
-    return all_of(seq<unsigned>(Statements.size()),
-                  [&](unsigned P) { return Placed.test(P) || !R[P].test(S) || InCycle(P, S); });
+    return all_of(seq<unsigned>(Statements.size()), [&](unsigned P) { return Placed.test(P) || !R[P].test(S) || InCycle(P, S); });
   };
   while (!Placed.all()) {
-    unsigned Leader =
-        *find_if(seq<unsigned>(Statements.size()), [&](unsigned S) { return !Placed.test(S) && IsReady(S); });
+    unsigned Leader = *find_if(seq<unsigned>(Statements.size()), [&](unsigned S) { return !Placed.test(S) && IsReady(S); });
     Node Merged{Slice(G.Body->size()), 0};
     for (unsigned S = 0; S < Statements.size(); ++S)
       if (InCycle(Leader, S)) {
@@ -153,9 +145,7 @@ void GraphBuilder::merge(const std::vector<Node> &Statements) {
 void GraphBuilder::connect() {
   G.Order = order(G.Nodes);
   for (const Conflict &C : Table.conflicts())
-    forEachDependence(C, G.Nodes, [&](unsigned First, unsigned Second, unsigned From, unsigned To) {
-      addEdge(C, First, Second, From, To);
-    });
+    forEachDependence(C, G.Nodes, [&](unsigned First, unsigned Second, unsigned From, unsigned To) { addEdge(C, First, Second, From, To); });
 }
 
 void GraphBuilder::addEdge(const Conflict &C, unsigned First, unsigned Second, unsigned From, unsigned To) {
@@ -163,12 +153,9 @@ void GraphBuilder::addEdge(const Conflict &C, unsigned First, unsigned Second, u
   if (Check)
     G.Avoidables.push_back({*Check, From, To});
   const bool Writes = Table.accesses()[First].Writes, ThenWrites = Table.accesses()[Second].Writes;
-  const DependenceKind Kind = !Writes      ? DependenceKind::Anti
-                              : ThenWrites ? DependenceKind::Output
-                                           : DependenceKind::Flow;
+  const DependenceKind Kind = !Writes ? DependenceKind::Anti : ThenWrites ? DependenceKind::Output : DependenceKind::Flow;
   auto IsSame = [&](const Edge &E) {
-    return E.From == From && E.To == To && E.Kind == Kind && E.Checkable == Check.has_value() &&
-           E.Distance == C.Distance;
+    return E.From == From && E.To == To && E.Kind == Kind && E.Checkable == Check.has_value() && E.Distance == C.Distance;
   };
   if (none_of(G.Edges, IsSame))
     G.Edges.push_back({From, To, Kind, Check.has_value(), C.Distance});

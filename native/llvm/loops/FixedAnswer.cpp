@@ -27,9 +27,7 @@ llvm::Expected<FixedAnswer> FixedAnswer::parse(StringRef Text) {
   return createStringError("'" + Text + "', expected never, always, cuts=MASK or random=SEED");
 }
 
-Partition FixedAnswer::operator()(const DependenceGraph &G, unsigned Nth) const {
-  return How == Kind::Cuts ? cutAlong(G) : draw(G, Nth);
-}
+Partition FixedAnswer::operator()(const DependenceGraph &G, unsigned Nth) const { return How == Kind::Cuts ? cutAlong(G) : draw(G, Nth); }
 
 Partition FixedAnswer::cutAlong(const DependenceGraph &G) const {
   Placement P(G);
@@ -40,8 +38,7 @@ Partition FixedAnswer::cutAlong(const DependenceGraph &G) const {
 
 Partition FixedAnswer::draw(const DependenceGraph &G, unsigned Nth) const {
   const StringRef Name = G.body().loop().getHeader()->getParent()->getName();
-  std::mt19937_64 Draw(Value ^ xxh3_64bits(Name) ^
-                       Nth); // the same everywhere, unlike the distributions of the standard library
+  std::mt19937_64 Draw(Value ^ xxh3_64bits(Name) ^ Nth); // the same everywhere, unlike the distributions of the standard library
   Placement P(G);
   while (!P.isDone()) {
     const SmallVector<unsigned> Ready = P.ready();

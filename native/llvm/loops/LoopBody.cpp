@@ -44,14 +44,11 @@ std::optional<Refusal> refuseInstruction(const Instruction &I) {
 std::optional<Refusal> refuseShape(const Loop &L) {
   if (!L.isLoopSimplifyForm())
     return Refusal::NotSimplified;
-  return L.getExitBlock() && L.getExitingBlock() == L.getLoopLatch() ? std::nullopt
-                                                                     : std::optional(Refusal::SeveralExits);
+  return L.getExitBlock() && L.getExitingBlock() == L.getLoopLatch() ? std::nullopt : std::optional(Refusal::SeveralExits);
 }
 
 /// The block through which every way from a block to the latch goes next.
-BasicBlock *joinOf(const BasicBlock *BB, const PostDominatorTree &PDT) {
-  return PDT.getNode(BB)->getIDom()->getBlock();
-}
+BasicBlock *joinOf(const BasicBlock *BB, const PostDominatorTree &PDT) { return PDT.getNode(BB)->getIDom()->getBlock(); }
 
 } // namespace
 
@@ -137,8 +134,6 @@ Slice LoopBody::sliceOf(unsigned Index) const {
   return S;
 }
 
-bool LoopBody::runsInEveryIteration(unsigned Index) const {
-  return Deciders.lookup(Instructions[Index]->getParent()).empty();
-}
+bool LoopBody::runsInEveryIteration(unsigned Index) const { return Deciders.lookup(Instructions[Index]->getParent()).empty(); }
 
 } // namespace mlcb::loops

@@ -29,8 +29,7 @@ using Slice = llvm::BitVector;
 class LoopBody {
 public:
   /// Refuses what cannot be run in parts, each of them running some of the instructions.
-  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI,
-                                              const llvm::PostDominatorTree &PDT);
+  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI, const llvm::PostDominatorTree &PDT);
 
   llvm::Loop &loop() const { return *L; }
   unsigned size() const { return Instructions.size(); }
@@ -67,9 +66,8 @@ private:
   llvm::Loop *L;
   llvm::SmallVector<llvm::Instruction *, 0> Instructions;
   llvm::DenseMap<const llvm::Value *, unsigned> Indices;
-  llvm::DenseMap<const llvm::BasicBlock *, llvm::SmallVector<unsigned, 2>>
-      Deciders;                                               // branches that decide whether a block runs
-  llvm::SmallVector<llvm::SmallVector<unsigned, 4>, 0> Needs; // by instruction
+  llvm::DenseMap<const llvm::BasicBlock *, llvm::SmallVector<unsigned, 2>> Deciders; // branches that decide whether a block runs
+  llvm::SmallVector<llvm::SmallVector<unsigned, 4>, 0> Needs;                        // by instruction
   llvm::SmallVector<Branch, 4> Branches;
   Slice Control;
   bool DeclaresAliasScopes = false;

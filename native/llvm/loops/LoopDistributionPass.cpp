@@ -45,17 +45,14 @@ struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   }
 };
 static cl::opt<std::optional<loops::FixedAnswer>, false, AnswerParser>
-    HostAnswer("mlcb-loops",
-               cl::desc("split loops before they are vectorized: never, always, cuts=MASK or random=SEED"),
-               cl::value_desc("answer"));
+    HostAnswer("mlcb-loops", cl::desc("split loops before they are vectorized: never, always, cuts=MASK or random=SEED"), cl::value_desc("answer"));
 
 /// As the vectorizer's own loop passes would do at once. Whether anything has changed.
 bool simplify(Function &F, FunctionAnalysisManager &Functions) {
   auto &LI = Functions.getResult<LoopAnalysis>(F);
   bool Changed = false;
   for (Loop *L : LI)
-    Changed |= simplifyLoop(L, &Functions.getResult<DominatorTreeAnalysis>(F), &LI,
-                            &Functions.getResult<ScalarEvolutionAnalysis>(F),
+    Changed |= simplifyLoop(L, &Functions.getResult<DominatorTreeAnalysis>(F), &LI, &Functions.getResult<ScalarEvolutionAnalysis>(F),
                             &Functions.getResult<AssumptionAnalysis>(F), nullptr, /*PreserveLCSSA=*/false);
   if (Changed)
     Functions.invalidate(F, changedLoops());
@@ -70,8 +67,7 @@ SmallVector<Loop *> innermost(LoopInfo &LI) {
 
 void remark(OptimizationRemarkEmitter &Remarks, const Loop &L, loops::Refusal Why) {
   Remarks.emit([&] {
-    return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader())
-           << "loop not distributed: " << loops::describe(Why);
+    return OptimizationRemarkMissed(Name, loops::nameOf(Why), L.getStartLoc(), L.getHeader()) << "loop not distributed: " << loops::describe(Why);
   });
 }
 
@@ -79,8 +75,7 @@ void remark(OptimizationRemarkEmitter &Remarks, const loops::DependenceGraph &G,
   const Loop &L = G.body().loop();
   Remarks.emit([&] {
     return OptimizationRemark(Name, "distributed", L.getStartLoc(), L.getHeader())
-           << "loop of " << ore::NV("Nodes", G.nodes().size())
-           << " nodes: " << ore::NV("Parts", 1 + *max_element(PartOf)) << " parts, "
+           << "loop of " << ore::NV("Nodes", G.nodes().size()) << " nodes: " << ore::NV("Parts", 1 + *max_element(PartOf)) << " parts, "
            << ore::NV("Checks", G.checksFor(PartOf).size()) << " checks";
   });
 }
@@ -118,21 +113,19 @@ static LoopDistributionPass answering(const loops::FixedAnswer &Always) {
 }
 
 void registerLoopDistribution(PassBuilder &Builder) {
-  Builder.registerPipelineParsingCallback(
-      [](StringRef Text, FunctionPassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
-        if (!Text.consume_front(Name) || !Text.consume_front("<") || !Text.consume_back(">"))
-          return false;
-        auto Answer = loops::FixedAnswer::parse(Text);
-        if (!Answer) {
-          errs() << Name << ": " << toString(Answer.takeError()) << "\n";
-          return false;
-        }
-        Passes.addPass(answering(*Answer));
-        return true;
-      });
+  Builder.registerPipelineParsingCallback([](StringRef Text, FunctionPassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
+    if (!Text.consume_front(Name) || !Text.consume_front("<") || !Text.consume_back(">"))
+      return false;
+    auto Answer = loops::FixedAnswer::parse(Text);
+    if (!Answer) {
+      errs() << Name << ": " << toString(Answer.takeError()) << "\n";
+      return false;
+    }
+    Passes.addPass(answering(*Answer));
+    return true;
+  });
   if (HostAnswer)
-    Builder.registerVectorizerStartEPCallback(
-        [](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(answering(*HostAnswer)); });
+    Builder.registerVectorizerStartEPCallback([](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(answering(*HostAnswer)); });
 }
 
 } // namespace mlcb

@@ -10,12 +10,9 @@ namespace mlcb::loops {
 
 SmallVector<unsigned> Placement::ready() const {
   const auto Nodes = seq<unsigned>(PartOf.size());
-  auto Waits = [&](unsigned N, unsigned Other) {
-    return Other != N && PartOf[Other] == Unplaced && G.mustPrecede(Other, N);
-  };
-  return SmallVector<unsigned>(make_filter_range(Nodes, [&](unsigned N) {
-    return PartOf[N] == Unplaced && none_of(Nodes, [&](unsigned Other) { return Waits(N, Other); });
-  }));
+  auto Waits = [&](unsigned N, unsigned Other) { return Other != N && PartOf[Other] == Unplaced && G.mustPrecede(Other, N); };
+  return SmallVector<unsigned>(
+      make_filter_range(Nodes, [&](unsigned N) { return PartOf[N] == Unplaced && none_of(Nodes, [&](unsigned Other) { return Waits(N, Other); }); }));
 }
 
 void Placement::place(unsigned Node, bool Apart) {

@@ -49,8 +49,7 @@ std::optional<RangeTable::Pair> RangeTable::pairOf(const Conflict &C) const {
 const SCEV *RangeTable::bound(const Range &R, bool Upper) const {
   const Loop &L = Body.loop();
   Type *Index = SE.getEffectiveSCEVType(R.At.Start->getType());
-  const SCEV *Way = SE.getMulExpr(SE.getTruncateOrZeroExtend(SE.getBackedgeTakenCount(&L), Index),
-                                  SE.getConstant(Index, R.At.Step, true));
+  const SCEV *Way = SE.getMulExpr(SE.getTruncateOrZeroExtend(SE.getBackedgeTakenCount(&L), Index), SE.getConstant(Index, R.At.Step, true));
   const bool AtEnd = Upper == (R.At.Step > 0);
   const SCEV *Base = AtEnd ? SE.getAddExpr(R.At.Start, Way) : R.At.Start;
   return SE.getAddExpr(Base, SE.getConstant(Index, Upper ? R.High : R.Low, true));

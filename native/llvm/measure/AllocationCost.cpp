@@ -73,8 +73,6 @@ double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo
   return Total;
 }
 
-std::unique_ptr<Pass> createAllocationListener(AllocationListener OnFunction) {
-  return std::make_unique<Listener>(std::move(OnFunction));
-}
+std::unique_ptr<Pass> createAllocationListener(AllocationListener OnFunction) { return std::make_unique<Listener>(std::move(OnFunction)); }
 
 } // namespace mlcb::measure

@@ -32,9 +32,7 @@ public:
   bool isDependencyBreaking(const MCInst &Inst, APInt &Mask, unsigned CpuId) const override {
     return OfTarget->isDependencyBreaking(Inst, Mask, CpuId);
   }
-  bool isOptimizableRegisterMove(const MCInst &Inst, unsigned CpuId) const override {
-    return OfTarget->isOptimizableRegisterMove(Inst, CpuId);
-  }
+  bool isOptimizableRegisterMove(const MCInst &Inst, unsigned CpuId) const override { return OfTarget->isOptimizableRegisterMove(Inst, CpuId); }
 
 private:
   std::unique_ptr<MCInstrAnalysis> OfTarget;

@@ -16,9 +16,8 @@ namespace mlcb::measure {
 
 /// Whether the module's object is its functions, its globals, and nothing else.
 static bool isPlain(const Module &M) {
-  return M.getModuleInlineAsm().empty() && M.alias_empty() && M.ifunc_empty() && M.debug_compile_units().empty() &&
-         !M.getNamedGlobal("llvm.used") && !M.getNamedGlobal("llvm.global_ctors") && !M.getNamedGlobal("llvm.global_dtors") &&
-         all_of(M.globals(), SectionSums::isPlain);
+  return M.getModuleInlineAsm().empty() && M.alias_empty() && M.ifunc_empty() && M.debug_compile_units().empty() && !M.getNamedGlobal("llvm.used") &&
+         !M.getNamedGlobal("llvm.global_ctors") && !M.getNamedGlobal("llvm.global_dtors") && all_of(M.globals(), SectionSums::isPlain);
 }
 
 static bool isModelled(const Triple &Target) { return Target.getArch() == Triple::x86_64 && Target.isOSBinFormatELF(); }

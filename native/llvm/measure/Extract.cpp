@@ -14,8 +14,7 @@ bool assemblerSeesThrough(const Function &F) {
   if (F.isDeclarationForLinker())
     return false;
   // The latter are given a local alias, see AsmPrinter::getSymbolPreferLocal.
-  return F.hasLocalLinkage() ||
-         (F.isDSOLocal() && F.canBenefitFromLocalAlias() && F.getParent()->getPIELevel() == PIELevel::Default);
+  return F.hasLocalLinkage() || (F.isDSOLocal() && F.canBenefitFromLocalAlias() && F.getParent()->getPIELevel() == PIELevel::Default);
 }
 
 /// Makes local names global, yet as close as before: called directly, and never mistaken for a library function of its name.

@@ -79,10 +79,9 @@ void Fingerprinter::addUseOrder(const Value &V) {
 }
 
 static bool hasOwnSurroundings(const Function &F) {
-  return F.hasPersonalityFn() || F.hasGC() || F.hasPrefixData() || F.hasPrologueData() || F.hasSection() || F.hasComdat() ||
-         F.hasPartition() || F.hasMetadata(LLVMContext::MD_dbg) || F.hasMetadata(LLVMContext::MD_associated) ||
-         F.hasMetadata(LLVMContext::MD_pcsections) || F.hasFnAttribute("patchable-function") ||
-         F.hasFnAttribute("patchable-function-entry") || F.hasFnAttribute("patchable-function-prefix") ||
+  return F.hasPersonalityFn() || F.hasGC() || F.hasPrefixData() || F.hasPrologueData() || F.hasSection() || F.hasComdat() || F.hasPartition() ||
+         F.hasMetadata(LLVMContext::MD_dbg) || F.hasMetadata(LLVMContext::MD_associated) || F.hasMetadata(LLVMContext::MD_pcsections) ||
+         F.hasFnAttribute("patchable-function") || F.hasFnAttribute("patchable-function-entry") || F.hasFnAttribute("patchable-function-prefix") ||
          F.hasFnAttribute("function-instrument") || F.hasFnAttribute("xray-instruction-threshold") || F.hasFnAttribute("fentry-call");
 }
 
@@ -118,8 +117,7 @@ void Fingerprinter::addAddressTaken(const BasicBlock &Block) {
 
 void Fingerprinter::addInstruction(const Instruction &I) {
   bool HasAttachments = I.hasMetadataOtherThanDebugLoc();
-  Stream.add(I.getOpcode() | uint64_t(I.getRawSubclassOptionalData()) << 8 | uint64_t(HasAttachments) << 16 |
-             uint64_t(I.getNumOperands()) << 32);
+  Stream.add(I.getOpcode() | uint64_t(I.getRawSubclassOptionalData()) << 8 | uint64_t(HasAttachments) << 16 | uint64_t(I.getNumOperands()) << 32);
   Stream.add(type(I.getType()).Low);
   addUseOrder(I);
   addSpecialState(I);

@@ -10,8 +10,8 @@
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/measure/Targets.h"
-#include "llvm/measure/UseOrder.h"
 #include "llvm/measure/Throughput.h"
+#include "llvm/measure/UseOrder.h"
 
 using namespace llvm;
 
@@ -20,8 +20,8 @@ namespace mlcb::measure {
 class Measurer::Impl {
 public:
   Impl(std::unique_ptr<TargetMachine> TM, std::unique_ptr<CodeGenerator> Generator, SharedCache Cache, bool PerFunction)
-      : TM(std::move(TM)), Generator(std::move(Generator)), Cache(std::move(Cache)),
-        Functions(*this->Generator, this->Cache, targetKey()), PerFunction(PerFunction) {}
+      : TM(std::move(TM)), Generator(std::move(Generator)), Cache(std::move(Cache)), Functions(*this->Generator, this->Cache, targetKey()),
+        PerFunction(PerFunction) {}
 
   Size size(const Module &M) {
     if (PerFunction)
@@ -78,8 +78,8 @@ private:
   Size wholeModuleSize(const Module &M) {
     Size Result;
     std::unique_ptr<Module> Clone = cloneExactly(M);
-    Generator->run(*Clone, [](MachineFunction &) {},
-                   [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
+    Generator->run(
+        *Clone, [](MachineFunction &) {}, [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
     return Result;
   }
 
@@ -91,8 +91,7 @@ private:
 Measurer::Measurer(std::unique_ptr<Impl> I) : Self(std::move(I)) {}
 Measurer::~Measurer() = default;
 
-Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings,
-                                                     Setup When) {
+Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings, Setup When) {
   auto TM = createTargetMachine(Target, Cpu);
   if (!TM)
     return TM.takeError();
@@ -103,7 +102,8 @@ Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, Strin
   auto Cache = SharedCache::create(Settings.Bytes);
   if (!Cache)
     return Cache.takeError();
-  return std::unique_ptr<Measurer>(new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(Generator), std::move(*Cache), Settings.PerFunction)));
+  return std::unique_ptr<Measurer>(
+      new Measurer(std::make_unique<Impl>(std::move(*TM), std::move(Generator), std::move(*Cache), Settings.PerFunction)));
 }
 
 Size Measurer::size(const Module &M) { return Self->size(M); }

@@ -44,8 +44,8 @@ struct CacheCounters {
 class Measurer {
 public:
   /// An unknown triple or CPU, or a target that cannot write objects, is an error.
-  static llvm::Expected<std::unique_ptr<Measurer>> create(const llvm::Triple &Target, llvm::StringRef Cpu,
-                                                          const CacheSettings &Settings = {}, Setup When = Setup::Now);
+  static llvm::Expected<std::unique_ptr<Measurer>> create(const llvm::Triple &Target, llvm::StringRef Cpu, const CacheSettings &Settings = {},
+                                                          Setup When = Setup::Now);
   ~Measurer();
 
   /// Exact to the byte against the object file of a clone of the whole module. Does not change the module.

@@ -40,14 +40,22 @@ static std::optional<unsigned> sectionOf(SectionKind Kind, Align Preferred) {
     unsigned LogSize = Kind.isMergeable1ByteCString() ? 0 : Kind.isMergeable2ByteCString() ? 1 : 2;
     return Log2(Preferred) < 8 ? std::optional(SectionSums::Strings + LogSize * 8 + Log2(Preferred)) : std::nullopt;
   }
-  if (Kind.isMergeableConst4()) return SectionSums::Const4;
-  if (Kind.isMergeableConst8()) return SectionSums::Const8;
-  if (Kind.isMergeableConst16()) return SectionSums::Const16;
-  if (Kind.isMergeableConst32()) return SectionSums::Const32;
-  if (Kind.isReadOnly()) return SectionSums::Rodata;
-  if (Kind.isReadOnlyWithRel()) return SectionSums::DataRelRo;
-  if (Kind.isThreadData()) return SectionSums::ThreadData;
-  if (Kind.isData()) return SectionSums::Data;
+  if (Kind.isMergeableConst4())
+    return SectionSums::Const4;
+  if (Kind.isMergeableConst8())
+    return SectionSums::Const8;
+  if (Kind.isMergeableConst16())
+    return SectionSums::Const16;
+  if (Kind.isMergeableConst32())
+    return SectionSums::Const32;
+  if (Kind.isReadOnly())
+    return SectionSums::Rodata;
+  if (Kind.isReadOnlyWithRel())
+    return SectionSums::DataRelRo;
+  if (Kind.isThreadData())
+    return SectionSums::ThreadData;
+  if (Kind.isData())
+    return SectionSums::Data;
   return std::nullopt;
 }
 

@@ -10,24 +10,24 @@ using namespace llvm;
 namespace mlcb::measure {
 
 static void initializeBackend(StringRef Name) {
-#define LLVM_TARGET(X)                                                                                                           \
-  if (Name == #X) {                                                                                                              \
-    LLVMInitialize##X##Target();                                                                                                 \
-    LLVMInitialize##X##TargetMC();                                                                                               \
+#define LLVM_TARGET(X)                                                                                                                               \
+  if (Name == #X) {                                                                                                                                  \
+    LLVMInitialize##X##Target();                                                                                                                     \
+    LLVMInitialize##X##TargetMC();                                                                                                                   \
   }
 #include "llvm/Config/Targets.def"
-#define LLVM_ASM_PRINTER(X)                                                                                                      \
-  if (Name == #X)                                                                                                                \
+#define LLVM_ASM_PRINTER(X)                                                                                                                          \
+  if (Name == #X)                                                                                                                                    \
     LLVMInitialize##X##AsmPrinter();
 #include "llvm/Config/AsmPrinters.def"
   // Inline assembly is parsed when it becomes an object.
-#define LLVM_ASM_PARSER(X)                                                                                                       \
-  if (Name == #X)                                                                                                                \
+#define LLVM_ASM_PARSER(X)                                                                                                                           \
+  if (Name == #X)                                                                                                                                    \
     LLVMInitialize##X##AsmParser();
 #include "llvm/Config/AsmParsers.def"
   // What llvm-mca knows of the target beside its scheduling models.
-#define LLVM_TARGETMCA(X)                                                                                                        \
-  if (Name == #X)                                                                                                                \
+#define LLVM_TARGETMCA(X)                                                                                                                            \
+  if (Name == #X)                                                                                                                                    \
     LLVMInitialize##X##TargetMCA();
 #include "llvm/Config/TargetMCAs.def"
 }

@@ -55,9 +55,7 @@ double ThroughputMeter::cycles(ArrayRef<MCInst> Code) {
 
 /// Functions that others may drop when nothing here uses them (static, or inline in C++) are only called from here: else it would pay to
 /// inline the last call.
-static bool isCalledFromOutside(const Function &F) {
-  return !F.isDeclarationForLinker() && (!F.isDiscardableIfUnused() || F.hasAddressTaken());
-}
+static bool isCalledFromOutside(const Function &F) { return !F.isDeclarationForLinker() && (!F.isDiscardableIfUnused() || F.hasAddressTaken()); }
 
 namespace {
 struct FunctionCost {

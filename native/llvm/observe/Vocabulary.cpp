@@ -20,8 +20,7 @@ using namespace llvm;
 
 namespace mlcb {
 
-static cl::opt<std::string> VocabularyPath("mlcb-vocabulary", cl::desc("IR2Vec vocabulary (JSON) of the observations"),
-                                           cl::value_desc("file"));
+static cl::opt<std::string> VocabularyPath("mlcb-vocabulary", cl::desc("IR2Vec vocabulary (JSON) of the observations"), cl::value_desc("file"));
 
 namespace {
 
@@ -34,8 +33,7 @@ struct Section {
 // The weights are IR2Vec's (TACO 2020); LLVM's options of the same meaning are left alone, so that a digest says all.
 constexpr unsigned NumOpcodes = ir2vec::Vocabulary::MaxOpcodes;
 constexpr unsigned NumTypes = ir2vec::Vocabulary::MaxCanonicalTypeIDs;
-const Section Sections[] = {
-    {"Opcodes", NumOpcodes, 1.0}, {"Types", NumOpcodes + NumTypes, 0.5}, {"Arguments", NumEntities, 0.2}};
+const Section Sections[] = {{"Opcodes", NumOpcodes, 1.0}, {"Types", NumOpcodes + NumTypes, 0.5}, {"Arguments", NumEntities, 0.2}};
 
 /// The vocabulary that ships with the shared object or program at a path.
 std::string beside(StringRef Path) {
@@ -153,9 +151,7 @@ Expected<void> readSeeds(const StringMap<Vectors> &Root, unsigned Dimension, Mut
     if (Entries == Root.end())
       return invalid("no section '" + S.Name + "'");
     for (; E < S.End; ++E)
-      if (auto Read = readSeed(Entries->second, ir2vec::Vocabulary::getStringKey(E), S.Weight,
-                               Seeds.slice(size_t{E} * Dimension, Dimension));
-          !Read)
+      if (auto Read = readSeed(Entries->second, ir2vec::Vocabulary::getStringKey(E), S.Weight, Seeds.slice(size_t{E} * Dimension, Dimension)); !Read)
         return Read;
   }
   return {};

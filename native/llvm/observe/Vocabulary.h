@@ -32,9 +32,7 @@ public:
   /// hexDigest() of the file.
   llvm::StringRef digest() const { return Digest; }
 
-  llvm::ArrayRef<float> operator[](Entity E) const {
-    return llvm::ArrayRef(Seeds).slice(size_t{E} * Dimension, Dimension);
-  }
+  llvm::ArrayRef<float> operator[](Entity E) const { return llvm::ArrayRef(Seeds).slice(size_t{E} * Dimension, Dimension); }
 
 private:
   unsigned Dimension = 0;

@@ -12,8 +12,7 @@ namespace mlcb {
 namespace {
 
 // attributor miscompiles; the others crash (LLVM 22.1.8).
-constexpr StringLiteral Forbidden[] = {"attributor", "attributor-cgscc", "codegenprepare", "unify-loop-exits",
-                                       "fix-irreducible"};
+constexpr StringLiteral Forbidden[] = {"attributor", "attributor-cgscc", "codegenprepare", "unify-loop-exits", "fix-irreducible"};
 
 bool isNameChar(char C) { return isAlnum(C) || C == '-' || C == '_' || C == '.'; }
 

@@ -11,9 +11,8 @@ using namespace llvm;
 namespace mlcb {
 
 static constexpr Level All[] = {
-    {"default<O0>", &OptimizationLevel::O0},       {"default<O1>", &OptimizationLevel::O1},
-    {"default<O2>", &OptimizationLevel::O2},       {"default<O3>", &OptimizationLevel::O3},
-    {"default<Os>", &OptimizationLevel::Os, true}, {"default<Oz>", &OptimizationLevel::Oz, true, true},
+    {"default<O0>", &OptimizationLevel::O0}, {"default<O1>", &OptimizationLevel::O1},       {"default<O2>", &OptimizationLevel::O2},
+    {"default<O3>", &OptimizationLevel::O3}, {"default<Os>", &OptimizationLevel::Os, true}, {"default<Oz>", &OptimizationLevel::Oz, true, true},
 };
 
 constinit const Level &Level::O2 = All[2], &Level::O3 = All[3], &Level::Oz = All[5];

@@ -14,9 +14,7 @@ namespace mlcb {
 static cl::Option *find(const OptionSetting &Setting) { return cl::getRegisteredOptions().lookup(Setting.Name); }
 
 /// True where the option refused the value, as LLVM has it.
-static bool set(cl::Option &Option, const OptionSetting &Setting) {
-  return Option.addOccurrence(/*pos=*/0, Setting.Name, Setting.Value);
-}
+static bool set(cl::Option &Option, const OptionSetting &Setting) { return Option.addOccurrence(/*pos=*/0, Setting.Name, Setting.Value); }
 
 /// Checks a setting without trying it.
 static Expected<void> checkDeclared(const OptionSetting &Setting) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/process/CrashReporter.h"
 
-#include "llvm/process/CurrentActivity.h"
 #include "protocol/Frame.h"
 #include "runner/RemoteRunner.h"
+#include "llvm/process/CurrentActivity.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -67,7 +67,7 @@ void handleSignals() {
   static char Stack[64 << 10]; // a crash by endless recursion leaves no other
   stack_t Alternate{Stack, 0, sizeof Stack};
   sigaltstack(&Alternate, nullptr);
-  struct sigaction Action {};
+  struct sigaction Action{};
   Action.sa_handler = onSignal;
   Action.sa_flags = SA_ONSTACK;
   sigfillset(&Action.sa_mask); // the first report is the right one

@@ -28,13 +28,11 @@ Expected<double> BaselineMeter::throughputAfter(StringRef Pipeline, const Module
 }
 
 double BaselineMeter::loopCostAfter(StringRef Pipeline, const Module &M) {
-  return *cached<double>("loop cost", Pipeline, M, [this](Module &Done) -> Expected<double> {
-    return measure::loopCost(Done, Target.targetMachine());
-  });
+  return *cached<double>("loop cost", Pipeline, M,
+                         [this](Module &Done) -> Expected<double> { return measure::loopCost(Done, Target.targetMachine()); });
 }
 
-template <class T>
-Expected<T> BaselineMeter::cached(StringRef What, StringRef Pipeline, const Module &M, function_ref<Expected<T>(Module &)> Make) {
+template <class T> Expected<T> BaselineMeter::cached(StringRef What, StringRef Pipeline, const Module &M, function_ref<Expected<T>(Module &)> Make) {
   const measure::Key Known = key(What, Pipeline);
   if (Cache)
     if (auto Found = Cache->find<T>(Known))
@@ -48,8 +46,7 @@ Expected<T> BaselineMeter::cached(StringRef What, StringRef Pipeline, const Modu
 
 measure::Key BaselineMeter::key(StringRef What, StringRef Pipeline) const {
   TargetMachine &Machine = Target.targetMachine();
-  std::string Text =
-      join_items('\n', "baselines", What, Pipeline, Program, Machine.getTargetTriple().str(), Machine.getTargetCPU());
+  std::string Text = join_items('\n', "baselines", What, Pipeline, Program, Machine.getTargetTriple().str(), Machine.getTargetCPU());
   return measure::hashBytes(arrayRefFromStringRef(Text));
 }
 

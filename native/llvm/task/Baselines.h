@@ -2,10 +2,10 @@
 // The metrics of a program after a pipeline without a policy.
 #pragma once
 
+#include "runner/ModelRunner.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/pipeline/PassRunner.h"
-#include "runner/ModelRunner.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -32,8 +32,7 @@ public:
 private:
   /// The known value of a module after a pipeline, or else the value that Make finds now.
   template <class T>
-  Expected<T> cached(llvm::StringRef What, llvm::StringRef Pipeline, const llvm::Module &M,
-                     llvm::function_ref<Expected<T>(llvm::Module &)> Make);
+  Expected<T> cached(llvm::StringRef What, llvm::StringRef Pipeline, const llvm::Module &M, llvm::function_ref<Expected<T>(llvm::Module &)> Make);
   measure::Key key(llvm::StringRef What, llvm::StringRef Pipeline) const;
   std::unique_ptr<llvm::Module> clone(llvm::StringRef Pipeline, const llvm::Module &M);
 

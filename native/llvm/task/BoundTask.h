@@ -26,11 +26,11 @@ class InterleavedTiming;
 
 /// The options of an episode beside its task.
 struct EpisodeRequest {
-  std::vector<int64_t> Forbidden;           // actions that may not be taken
+  std::vector<int64_t> Forbidden;        // actions that may not be taken
   bool Verify = false;                   // run LLVM's verifier after every action
   std::string Program;                   // identifies the module's contents; empty where unknown
   measure::SharedCache *Cache = nullptr; // of metrics of known programs, where there is one
-  InterleavedTiming *Timing = nullptr;                // measures run times, where that is possible
+  InterleavedTiming *Timing = nullptr;   // measures run times, where that is possible
 };
 
 /// A task bound to its parameters and a target; what does not depend on the program is prepared once.
@@ -66,9 +66,7 @@ public:
 
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
-  Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const {
-    return Prepare(Spec, Target);
-  }
+  Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const { return Prepare(Spec, Target); }
 
 private:
   static const TaskRegistration *Head;

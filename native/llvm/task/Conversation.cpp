@@ -10,13 +10,13 @@ using namespace llvm;
 namespace mlcb {
 
 static std::optional<size_t> metricOf(const TaskSpec &Task, StringRef Name) {
-  const auto Found = find_if(Task.Metrics, [&](const mlcb::TensorSpec &Metric) { return Metric.Name == std::string_view(Name) && Metric.Type == DType::Float64; });
+  const auto Found =
+      find_if(Task.Metrics, [&](const mlcb::TensorSpec &Metric) { return Metric.Name == std::string_view(Name) && Metric.Type == DType::Float64; });
   return Found == Task.Metrics.end() ? std::nullopt : std::optional<size_t>(Found - Task.Metrics.begin());
 }
 
 Conversation::Conversation(Module &M, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure)
-    : M(M), Policy(Policy), Measure(std::move(Measure)), Verifies(Request.Verify),
-      SecondsMetric(metricOf(Policy.spec().Task, "llvm_seconds")) {}
+    : M(M), Policy(Policy), Measure(std::move(Measure)), Verifies(Request.Verify), SecondsMetric(metricOf(Policy.spec().Task, "llvm_seconds")) {}
 
 Conversation::~Conversation() = default;
 

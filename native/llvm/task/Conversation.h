@@ -27,8 +27,8 @@ public:
 
   /// Ends the episode. Measure writes the metrics of the final module. Without a reason it is NoDecisions or Exhausted. Returns the first
   /// failure of the conversation instead, if there was one.
-  Expected<EndReason> finish(llvm::function_ref<Expected<void>()> Measure = [] { return Expected<void>(); },
-                             std::optional<EndReason> Why = std::nullopt);
+  Expected<EndReason>
+  finish(llvm::function_ref<Expected<void>()> Measure = [] { return Expected<void>(); }, std::optional<EndReason> Why = std::nullopt);
 
   /// An error where LLVM's verifier is wanted and refuses the module. Culprit is the subject of its sentence.
   Expected<void> verify(const llvm::Twine &Culprit) const;

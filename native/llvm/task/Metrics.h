@@ -2,10 +2,10 @@
 // The metrics that several tasks have in common.
 #pragma once
 
+#include "runner/ModelRunner.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/WorkClock.h"
-#include "runner/ModelRunner.h"
 
 #include "llvm/IR/Module.h"
 

@@ -2,8 +2,8 @@
 // The parameters of a bound spec as C++ values.
 #pragma once
 
-#include "llvm/observe/Vocabulary.h"
 #include "spec/TaskSpec.h"
+#include "llvm/observe/Vocabulary.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
@@ -48,9 +48,7 @@ public:
   /// An error of the task's own, as `max_steps: expected at least 1`.
   void reject(const llvm::Twine &Why);
 
-  template <class T> Expected<T> result(T Read) const {
-    return FirstError ? Expected<T>(Unexpected(*FirstError)) : Expected<T>(std::move(Read));
-  }
+  template <class T> Expected<T> result(T Read) const { return FirstError ? Expected<T>(Unexpected(*FirstError)) : Expected<T>(std::move(Read)); }
 
 private:
   const BoundSpec &Spec;

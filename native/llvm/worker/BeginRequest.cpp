@@ -21,9 +21,8 @@ static bool fromJSON(const json::Value &Value, TargetName &Out, json::Path P) {
 
 static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) {
   json::ObjectMapper Map(Value, P);
-  return Map && Map.map("digest", Out.Digest) && Map.map("program", Out.Program) &&
-         Map.mapOptional("metrics", Out.Metrics) && Map.mapOptional("limits", Out.Bounds) &&
-         Map.mapOptional("forbidden", Out.Forbidden) && Map.mapOptional("target", Out.Target) &&
+  return Map && Map.map("digest", Out.Digest) && Map.map("program", Out.Program) && Map.mapOptional("metrics", Out.Metrics) &&
+         Map.mapOptional("limits", Out.Bounds) && Map.mapOptional("forbidden", Out.Forbidden) && Map.mapOptional("target", Out.Target) &&
          Map.mapOptional("verify", Out.Verify) && Map.mapOptional("models", Out.Models);
 }
 

@@ -2,9 +2,9 @@
 // The payload of a learner's Begin frame.
 #pragma once
 
-#include "llvm/worker/Limits.h"
 #include "protocol/Messages.h"
 #include "spec/Error.h"
+#include "llvm/worker/Limits.h"
 
 #include <string>
 #include <string_view>

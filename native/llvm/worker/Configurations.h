@@ -2,10 +2,10 @@
 // Tasks bound by Hello frames, each prepared once for every target that it is used for.
 #pragma once
 
-#include "llvm/measure/Measure.h"
-#include "llvm/task/BoundTask.h"
 #include "protocol/Messages.h"
 #include "serdes/Serializer.h"
+#include "llvm/measure/Measure.h"
+#include "llvm/task/BoundTask.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -36,7 +36,6 @@ public:
   Expected<measure::Measurer *> measurer(llvm::StringRef Triple, llvm::StringRef Cpu);
 
 private:
-
   using TargetKey = std::pair<std::string, std::string>; // triple, cpu
   llvm::StringMap<Configuration> ByDigest;
   std::map<TargetKey, std::unique_ptr<measure::Measurer>> Measurers; // outlive the tasks

@@ -2,10 +2,10 @@
 #include "llvm/worker/EpisodeProcess.h"
 
 #include "channel/FdChannel.h"
+#include "runner/RemoteRunner.h"
 #include "llvm/process/CrashReporter.h"
 #include "llvm/process/ParentDeathSignal.h"
 #include "llvm/worker/Limits.h"
-#include "runner/RemoteRunner.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -50,8 +50,8 @@ double cpuSeconds() {
 }
 
 std::string describe(const measure::CacheCounters &C) {
-  return formatv(R"(,"cache":{{"module_hits":{0},"module_misses":{1},"function_hits":{2},"function_misses":{3},"whole_modules":{4}})",
-                 C.ModuleHits, C.ModuleMisses, C.FunctionHits, C.FunctionMisses, C.WholeModules);
+  return formatv(R"(,"cache":{{"module_hits":{0},"module_misses":{1},"function_hits":{2},"function_misses":{3},"whole_modules":{4}})", C.ModuleHits,
+                 C.ModuleMisses, C.FunctionHits, C.FunctionMisses, C.WholeModules);
 }
 
 /// Hooks of the runner into the limits of this process.

@@ -66,7 +66,7 @@ void TurnClock::set(double Left) const {
 
 void endWithPeer(int Socket) {
   WatchedSocket = Socket;
-  struct sigaction Action {};
+  struct sigaction Action{};
   Action.sa_handler = onSocketEvent;
   Action.sa_flags = SA_RESTART;
   sigaction(SIGIO, &Action, nullptr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/ModuleCache.h"
 
-#include "llvm/process/ForkedProbe.h"
 #include "spec/Digest.h"
+#include "llvm/process/ForkedProbe.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DiagnosticHandler.h"
@@ -18,14 +18,12 @@ namespace mlcb {
 
 namespace {
 
-Unexpected broken(StringRef Path, const Twine &Why) {
-  return fail(ErrorKind::InvalidArgument, ("program '" + Path + "': " + Why).str());
-}
+Unexpected broken(StringRef Path, const Twine &Why) { return fail(ErrorKind::InvalidArgument, ("program '" + Path + "': " + Why).str()); }
 
 /// Changes when the file is written or replaced.
 std::string identityOf(const sys::fs::file_status &Status) {
-  return join_items('/', utostr(Status.getUniqueID().getDevice()), utostr(Status.getUniqueID().getFile()),
-                    utostr(Status.getSize()), itostr(Status.getLastModificationTime().time_since_epoch().count()));
+  return join_items('/', utostr(Status.getUniqueID().getDevice()), utostr(Status.getUniqueID().getFile()), utostr(Status.getSize()),
+                    itostr(Status.getLastModificationTime().time_since_epoch().count()));
 }
 
 struct Silent final : DiagnosticHandler {
@@ -48,15 +46,16 @@ Expected<Program> parse(StringRef Path, MemoryBufferRef Bytes) {
 /// The error of a file; empty if there is none. LLVM's readers crash on some broken files, so a file is read elsewhere first.
 std::string examine(StringRef Path, MemoryBufferRef Bytes) {
   return probe([&]() -> std::string {
-    Expected<Program> Parsed = parse(Path, Bytes);
-    if (!Parsed)
-      return Parsed.error().Message;
-    std::string Why;
-    raw_string_ostream Stream(Why);
-    if (verifyModule(*Parsed->Module, &Stream))
-      return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
-    return "";
-  }).value_or(broken(Path, "LLVM crashes when it reads it").value().Message);
+           Expected<Program> Parsed = parse(Path, Bytes);
+           if (!Parsed)
+             return Parsed.error().Message;
+           std::string Why;
+           raw_string_ostream Stream(Why);
+           if (verifyModule(*Parsed->Module, &Stream))
+             return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
+           return "";
+         })
+      .value_or(broken(Path, "LLVM crashes when it reads it").value().Message);
 }
 
 } // namespace

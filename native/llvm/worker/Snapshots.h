@@ -2,8 +2,8 @@
 // Episodes at rest at their first question, from which others take up.
 #pragma once
 
-#include "llvm/measure/SharedCache.h"
 #include "protocol/Framed.h"
+#include "llvm/measure/SharedCache.h"
 
 #include <deque>
 #include <list>
@@ -45,7 +45,7 @@ private:
   void evict();
 
   SnapshotLimits Limits;
-  std::list<Snapshot> Kept;         // the last used first; one that never came, or died, stays until its turn so that none is made again
+  std::list<Snapshot> Kept;        // the last used first; one that never came, or died, stays until its turn so that none is made again
   std::deque<measure::Key> Lately; // requests that have no snapshot, the last first
 };
 

@@ -2,9 +2,9 @@
 #include "llvm/worker/Worker.h"
 
 #include "channel/FdChannel.h"
+#include "runner/LocalModel.h"
 #include "llvm/worker/EpisodeProcess.h"
 #include "llvm/worker/ProcessTiming.h"
-#include "runner/LocalModel.h"
 
 #include "llvm/Target/TargetMachine.h"
 
@@ -32,8 +32,7 @@ Expected<std::string> chooseTriple(const Module &Program, const std::string &Wan
     return fail(ErrorKind::InvalidArgument, "program '" + Path.str() + "' does not say what target it is for");
   Triple Normal(Triple::normalize(Wanted.empty() ? Own.str() : Wanted));
   if (!sameTarget(Own, Normal))
-    return fail(ErrorKind::InvalidArgument,
-                "program '" + Path.str() + "' is for target " + Own.str() + ", expected " + Normal.str());
+    return fail(ErrorKind::InvalidArgument, "program '" + Path.str() + "' is for target " + Own.str() + ", expected " + Normal.str());
   return Own.str();
 }
 
@@ -45,8 +44,8 @@ measure::Key keyOf(std::string_view Request, const Program &P) {
 } // namespace
 
 Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits)
-    : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions),
-      Known(cantFail(measure::SharedCache::create(KnownBytes))), Recurring(Limits) {}
+    : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions), Known(cantFail(measure::SharedCache::create(KnownBytes))),
+      Recurring(Limits) {}
 
 void Worker::serve() {
   while (Control.isOpen()) {
@@ -89,8 +88,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<const Configuration *> Config = Configs.find(Request->Digest);
   if (!Config)
     return Unexpected(Config.error());
-  Expected<const Program *> Loaded =
-      Request->Bitcode.empty() ? Programs.load(Request->Program) : Programs.load(Request->Program, Request->Bitcode);
+  Expected<const Program *> Loaded = Request->Bitcode.empty() ? Programs.load(Request->Program) : Programs.load(Request->Program, Request->Bitcode);
   if (!Loaded)
     return Unexpected(Loaded.error());
   Module &M = *(*Loaded)->Module;

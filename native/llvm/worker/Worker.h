@@ -2,11 +2,11 @@
 // The fork server: configurations and programs are prepared here, episodes run in children.
 #pragma once
 
+#include "protocol/Framed.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/worker/Configurations.h"
 #include "llvm/worker/ModuleCache.h"
 #include "llvm/worker/Snapshots.h"
-#include "protocol/Framed.h"
 
 namespace mlcb {
 

@@ -22,7 +22,7 @@ int main(int Argc, char **Argv) {
   unsetenv("LD_BIND_NOW"); // it was for this process, not for the programs that are timed
   mlcb::moveCodeToHugePages(reinterpret_cast<uintptr_t>(&sys::getProcessTriple));
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGCHLD, SIG_IGN);         // children are reaped by themselves
+  std::signal(SIGCHLD, SIG_IGN); // children are reaped by themselves
   mlcb::Worker(mlcb::FileDescriptor(ControlFd), {.Count = MaxSnapshots}).serve();
   return 0;
 }

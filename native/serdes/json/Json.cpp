@@ -27,8 +27,7 @@ class Json final : public Serializer {
 public:
   std::string_view name() const override { return "json"; }
 
-  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-              std::vector<std::byte> &Out) const override {
+  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const override {
     Writer To(Out);
     for (size_t I = 0; I < Specs.size(); ++I)
       To.tensor(Specs[I], Views[I]);

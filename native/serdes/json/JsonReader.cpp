@@ -59,13 +59,9 @@ template <std::integral T> bool read(od::value From, std::string_view, T &Value)
   return true;
 }
 
-template <> bool read(od::value From, std::string_view, uint64_t &Value) {
-  return From.get_uint64().get(Value) == simdjson::SUCCESS;
-}
+template <> bool read(od::value From, std::string_view, uint64_t &Value) { return From.get_uint64().get(Value) == simdjson::SUCCESS; }
 
-template <> bool read(od::value From, std::string_view, bool &Value) {
-  return From.get_bool().get(Value) == simdjson::SUCCESS;
-}
+template <> bool read(od::value From, std::string_view, bool &Value) { return From.get_bool().get(Value) == simdjson::SUCCESS; }
 
 template <class T> Expected<void> readElement(const TensorSpec &Spec, od::value From, std::byte *To) {
   const std::string_view Token = From.raw_json_token();
@@ -143,8 +139,7 @@ Expected<std::vector<int64_t>> readVarying(const TensorSpec &Spec, od::value Fro
 } // namespace
 
 Unexpected malformed(simdjson::error_code Why) {
-  return fail(ErrorKind::ProtocolError,
-              std::string("the payload is no JSON object of tensors: ") + simdjson::error_message(Why));
+  return fail(ErrorKind::ProtocolError, std::string("the payload is no JSON object of tensors: ") + simdjson::error_message(Why));
 }
 
 Expected<std::vector<int64_t>> readTensor(const TensorSpec &Spec, od::value From, std::vector<std::byte> &Storage) {

@@ -27,7 +27,6 @@ template <class Fn> Expected<void> forEachMember(simdjson::ondemand::object From
 }
 
 /// Puts the elements of a tensor into Storage and gives its shape.
-Expected<std::vector<int64_t>> readTensor(const TensorSpec &Spec, simdjson::ondemand::value From,
-                                          std::vector<std::byte> &Storage);
+Expected<std::vector<int64_t>> readTensor(const TensorSpec &Spec, simdjson::ondemand::value From, std::vector<std::byte> &Storage);
 
 } // namespace mlcb::json

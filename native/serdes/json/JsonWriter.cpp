@@ -31,9 +31,7 @@ template <std::integral T> char *write(T Value, char *To) { return std::to_chars
 
 template <> char *write(bool Value, char *To) { return copy(Value ? "true" : "false", To); }
 
-std::string_view textOf(std::span<const std::byte> Bytes) {
-  return {reinterpret_cast<const char *>(Bytes.data()), Bytes.size()};
-}
+std::string_view textOf(std::span<const std::byte> Bytes) { return {reinterpret_cast<const char *>(Bytes.data()), Bytes.size()}; }
 
 } // namespace
 

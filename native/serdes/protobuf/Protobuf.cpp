@@ -100,8 +100,7 @@ class Protobuf final : public Serializer {
 public:
   std::string_view name() const override { return "protobuf"; }
 
-  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views,
-              std::vector<std::byte> &Out) const override {
+  void encode(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, std::vector<std::byte> &Out) const override {
     Tensors All;
     for (size_t I = 0; I < Specs.size(); ++I)
       write(Specs[I], Views[I], *All.add_tensors());

@@ -16,7 +16,7 @@ namespace mlcb {
 namespace {
 
 // LLVM writes its features by index into the tensors of native/tasks/InlineFeatures.inc.
-#define SAME_INDEX(TYPE, SHAPE, NAME, DOC)                                                                             \
+#define SAME_INDEX(TYPE, SHAPE, NAME, DOC)                                                                                                           \
   static_assert(static_cast<size_t>(inliner::advisor::NAME) == static_cast<size_t>(FeatureIndex::NAME), #NAME);
 INLINE_COST_FEATURE_ITERATOR(SAME_INDEX)
 INLINE_FEATURE_ITERATOR(SAME_INDEX)
@@ -31,8 +31,7 @@ public:
       : MLModelRunner(Context, Kind::NoOp, Specs.size()) {
     // What comes after the features is LLVM's own embeddings, where its vocabulary is cached: LLVM keeps those itself.
     for (auto [Index, Spec] : enumerate(Specs))
-      setUpBufferForTensor(Index, Spec,
-                           Index < static_cast<size_t>(FeatureIndex::callee_embedding) ? Talk.feature(Index) : nullptr);
+      setUpBufferForTensor(Index, Spec, Index < static_cast<size_t>(FeatureIndex::callee_embedding) ? Talk.feature(Index) : nullptr);
   }
 
 private:
@@ -43,8 +42,7 @@ private:
 class GrowthLimit {
 public:
   explicit GrowthLimit(double Factor)
-      : Limit(*static_cast<cl::opt<float> *>(cl::getRegisteredOptions().lookup("ml-advisor-size-increase-threshold"))),
-        Before(Limit) {
+      : Limit(*static_cast<cl::opt<float> *>(cl::getRegisteredOptions().lookup("ml-advisor-size-increase-threshold"))), Before(Limit) {
     if (Limit.getNumOccurrences() == 0)
       Limit.setValue(static_cast<float>(Factor));
   }
@@ -62,10 +60,7 @@ public:
   PolicyInlineAdvisor(Module &M, ModuleAnalysisManager &Modules, FunctionAnalysisManager &Functions, const InlineParams &Params,
                       InlineContext Context, std::shared_ptr<InlineConversation> Asked)
       : MLInlineAdvisor(
-            M, Modules,
-            [&](const std::vector<llvm::TensorSpec> &Specs) {
-              return std::make_unique<FeatureBuffers>(M.getContext(), Specs, *Asked);
-            },
+            M, Modules, [&](const std::vector<llvm::TensorSpec> &Specs) { return std::make_unique<FeatureBuffers>(M.getContext(), Specs, *Asked); },
             [this](CallBase &Call) { return asksHeuristic(Call); }),
         Heuristic(M, Functions, Params, Context), Limit(Asked->parameters().Growth), Talk(std::move(Asked)) {}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/inliner/Conversation.h"
 
-#include "llvm/observe/Embedding.h"
 #include "spec/Tasks.h"
+#include "llvm/observe/Embedding.h"
 
 #include "llvm/IR/InstrTypes.h"
 
@@ -21,8 +21,7 @@ static void embed(const Function &F, const EmbeddingChoice &How, std::span<float
   Counts.embed(How.Seeds, Out);
 }
 
-InlineConversation::InlineConversation(Module &M, InlinerParameters Given, ModelRunner &Policy, const EpisodeRequest &Request,
-                                       Measurement Measure)
+InlineConversation::InlineConversation(Module &M, InlinerParameters Given, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure)
     : Conversation(M, Policy, Request, std::move(Measure)), Parameters(std::move(Given)),
       Mask(Policy.tensor<int8_t>(Feature::action_mask).size(), Request.Forbidden) {
   Mask.write(Policy.tensor<int8_t>(Feature::action_mask));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/inliner/Episode.h"
 
+#include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/Metrics.h"
 #include "llvm/tasks/inliner/Advisor.h"
 #include "llvm/tasks/inliner/Deploy.h"
-#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 

@@ -22,7 +22,7 @@ private:
 
   InlinerParameters Parameters;
   measure::Measurer &Target;
-  PassRunner Asking, Heuristic; // the inliner's advisor is a matter of the analysis manager
+  PassRunner Asking, Heuristic;                  // the inliner's advisor is a matter of the analysis manager
   std::optional<llvm::ModulePassManager> Parsed; // until it has run
 };
 

@@ -2,8 +2,8 @@
 // The parameters of inliner.def as C++ values.
 #pragma once
 
-#include "llvm/observe/ModuleObserver.h"
 #include "spec/TaskSpec.h"
+#include "llvm/observe/ModuleObserver.h"
 
 #include <optional>
 #include <string>

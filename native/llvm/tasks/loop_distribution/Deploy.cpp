@@ -72,9 +72,8 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(
       return nullptr;
     return [Talk](const loops::DependenceGraph &G, unsigned) { return Talk->answer(G); };
   };
-  Builder.registerVectorizerStartEPCallback([OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) {
-    Passes.addPass(LoopDistributionPass(OpenAnswer));
-  });
+  Builder.registerVectorizerStartEPCallback(
+      [OpenAnswer](FunctionPassManager &Passes, OptimizationLevel) { Passes.addPass(LoopDistributionPass(OpenAnswer)); });
 }
 
 void distributeHostLoops(const TaskRegistration &Task, PassBuilder &Builder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/loop_distribution/Episode.h"
 
+#include "spec/Tasks.h"
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/measure/LoopCost.h"
 #include "llvm/pipeline/Level.h"
@@ -10,7 +11,6 @@
 #include "llvm/task/Metrics.h"
 #include "llvm/task/Parameters.h"
 #include "llvm/tasks/loop_distribution/Deploy.h"
-#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -42,8 +42,7 @@ static Expected<void> measureTime(const Module &M, ModelRunner &Policy, Interlea
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
     : Parameters(std::move(Given)), Target(Target),
-      Asking(Target.targetMachine(),
-             [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Talk; }); }),
+      Asking(Target.targetMachine(), [this](PassBuilder &Builder) { askBeforeVectorizer(Builder, [this](Function &) { return Talk; }); }),
       Heuristic(Target.targetMachine()) {}
 
 Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
@@ -51,8 +50,7 @@ Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &
   if (!Parameters)
     return Unexpected(Parameters.error());
   if (Spec.Task.Agents.front().Advice.Choices.Size != loops::MaxNodes)
-    return fail(ErrorKind::SystemError,
-                "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
+    return fail(ErrorKind::SystemError, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
   auto Task = std::make_unique<LoopDistribution>(std::move(*Parameters), Target);
   if (Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline}); !Passes)
     return invalidParameter(Spec, "pipeline: " + Passes.error().Message);
@@ -71,15 +69,12 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
     Asking.run(Parameters.Pipeline, M);
     Talk = nullptr;
   }
-  return Asked.finish([&] {
-    return Asked.verify("splitting loops").and_then([&] { return measure(M, Asked, Request); });
-  });
+  return Asked.finish([&] { return Asked.verify("splitting loops").and_then([&] { return measure(M, Asked, Request); }); });
 }
 
 Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
   // The program that is known is the one with its attributes.
-  const std::string Program =
-      Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
+  const std::string Program = Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
   if (wantsTime(Policy) && Request.Timing)
     if (auto Entered = enterDefault(Loaded, *Request.Timing); !Entered)
       return Entered;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/loop_distribution/Observation.h"
 
-#include "llvm/observe/Embedding.h"
 #include "spec/Tasks.h"
+#include "llvm/observe/Embedding.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Instruction.h"
@@ -105,14 +105,12 @@ void LoopObservation::dependences(const loops::DependenceGraph &G) {
     ++At(matrixOf(E.Kind), E.From, E.To);
     At(Avoidable, E.From, E.To) += E.Checkable;
     if (E.Distance)
-      At(Nearness, E.From, E.To) =
-          std::max(At(Nearness, E.From, E.To), 1.0f / (1.0f + static_cast<float>(*E.Distance)));
+      At(Nearness, E.From, E.To) = std::max(At(Nearness, E.From, E.To), 1.0f / (1.0f + static_cast<float>(*E.Distance)));
   }
   for (size_t From = 0; From < Size; ++From)
     for (size_t To = 0; To < Size; ++To)
       At(Precedes, From, To) = From != To && G.mustPrecede(From, To);
-  shared(G, All.subspan(SharedLoads * Size * Size, Size * Size),
-         All.subspan(SharedInstructions * Size * Size, Size * Size));
+  shared(G, All.subspan(SharedLoads * Size * Size, Size * Size), All.subspan(SharedInstructions * Size * Size, Size * Size));
 }
 
 /// The work that two partitions would both do, apart from counting iterations.
@@ -126,15 +124,14 @@ void LoopObservation::shared(const loops::DependenceGraph &G, std::span<float> L
       Both &= G.nodes()[B].Needed;
       Both.reset(G.body().control());
       Instructions[A * Size + B] = static_cast<float>(Both.count());
-      Loads[A * Size + B] =
-          static_cast<float>(count_if(G.accesses(), [&](const loops::Access &X) { return Both.test(X.Index); }));
+      Loads[A * Size + B] = static_cast<float>(count_if(G.accesses(), [&](const loops::Access &X) { return Both.test(X.Index); }));
     }
 }
 
 void LoopObservation::loop(const loops::DependenceGraph &G) {
   const float Iterations = G.iterations() ? static_cast<float>(*G.iterations()) : -1;
-  const float Facts[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()),
-                        static_cast<float>(G.body().size()), static_cast<float>(G.nodes().size())};
+  const float Facts[] = {Iterations, static_cast<float>(G.body().loop().getLoopDepth()), static_cast<float>(G.body().size()),
+                         static_cast<float>(G.nodes().size())};
   std::ranges::copy(Facts, Policy.tensor<float>(Feature::loop).begin());
 }
 

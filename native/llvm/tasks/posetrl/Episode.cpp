@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The task posetrl: a policy orders the passes of a module, one sub-sequence at a time (POSET-RL, ISPASS 2022).
-#include "llvm/process/CurrentActivity.h"
+#include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
+#include "llvm/process/CurrentActivity.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/task/Conversation.h"
 #include "llvm/tasks/posetrl/ActionSpace.h"
 #include "llvm/tasks/posetrl/Deploy.h"
 #include "llvm/tasks/posetrl/Observation.h"
 #include "llvm/tasks/posetrl/Parameters.h"
-#include "spec/Tasks.h"
 
 #include "llvm/IR/Module.h"
 
@@ -29,8 +29,7 @@ public:
 private:
   friend class Episode;
   PosetRL(PosetRLParameters Parameters, measure::Measurer &Target)
-      : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target),
-        Runner(Target.targetMachine()) {}
+      : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target), Runner(Target.targetMachine()) {}
 
   Expected<void> readVocabulary();
 
@@ -48,8 +47,8 @@ private:
 class Episode final : public Conversation {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
-      : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request), Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()),
-        Mask(Task.Actions->size(), Request.Forbidden) {}
+      : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request),
+        Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()), Mask(Task.Actions->size(), Request.Forbidden) {}
 
   Expected<EndReason> run();
 
@@ -59,7 +58,9 @@ private:
   bool atHorizon() const { return static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps; }
   void describe();
   Expected<void> measure();
-  Expected<EndReason> end(EndReason Why) { return finish([this] { return measure(); }, Why); }
+  Expected<EndReason> end(EndReason Why) {
+    return finish([this] { return measure(); }, Why);
+  }
 
   PosetRL &Task;
   Module &M;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/posetrl/Observation.h"
 
+#include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/Metrics.h"
-#include "spec/Tasks.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/IR/Module.h"
@@ -33,9 +33,7 @@ Expected<void> PosetRLObservation::baselines(const Module &Loaded, BaselineMeter
   return {};
 }
 
-bool PosetRLObservation::embeds(const ModelRunner &Policy, bool IsCompared) {
-  return IsCompared || Policy.reads(Feature::embedding);
-}
+bool PosetRLObservation::embeds(const ModelRunner &Policy, bool IsCompared) { return IsCompared || Policy.reads(Feature::embedding); }
 
 void PosetRLObservation::module(Module &M) {
   ModuleView View;

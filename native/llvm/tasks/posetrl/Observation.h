@@ -2,11 +2,11 @@
 // Fills the tensors and metrics of posetrl.def.
 #pragma once
 
+#include "runner/ModelRunner.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/observe/ModuleObserver.h"
 #include "llvm/task/ActionMask.h"
 #include "llvm/task/Baselines.h"
-#include "runner/ModelRunner.h"
 
 namespace mlcb {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/regalloc/Episode.h"
 
+#include "spec/Tasks.h"
 #include "llvm/measure/HashStream.h"
 #include "llvm/measure/ObjectLayout.h"
 #include "llvm/measure/UseOrder.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
-#include "spec/Tasks.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -128,8 +128,9 @@ RegallocOutcome Regalloc::generate(const Module &M) {
   CurrentActivity Now("code generation");
   RegallocOutcome Made;
   Allocated.clear();
-  Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},
-                [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
+  Generator.run(
+      *measure::cloneExactly(M), [](MachineFunction &) {},
+      [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
   Made.Cost = cost();
   return Made;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The eviction advisor of LLVM's greedy allocator for models, with our runner as the model.
+#include "spec/Tasks.h"
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "spec/Tasks.h"
 
 #include "llvm/Analysis/MLModelRunner.h"
 #include "llvm/Analysis/TensorSpec.h"
@@ -102,8 +102,8 @@ const RegAllocEvictionAdvisor &asAdvisor(const RegAllocEvictionAdvisor &Advisor)
 
 class PolicyEvictionAdvisor final : public RegAllocEvictionAdvisor {
 public:
-  PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking,
-                        EvictionModel &Model, RegallocConversation &Talk)
+  PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking, EvictionModel &Model,
+                        RegallocConversation &Talk)
       : RegAllocEvictionAdvisor(MF, Greedy), Own(MF, Greedy), Asking(std::move(Asking)), Model(Model), Talk(Talk) {}
 
 private:

@@ -45,7 +45,9 @@ std::string inLines(const Costs &Heuristic, const Costs &Policies) {
       Cheaper += "\n" + Own.first;
   }
   return formatv("policy: {0:f4}, greedy: {1:f4}; kept: policy in {2} of {3} functions, {4:f4}", ByPolicies, ByHeuristic, NumCheaper,
-                 Heuristic.size(), Kept).str() + Cheaper;
+                 Heuristic.size(), Kept)
+             .str() +
+         Cheaper;
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The priority advisor of LLVM's greedy allocator for models, with our runner as the model.
+#include "spec/Tasks.h"
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
-#include "spec/Tasks.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/MLModelRunner.h"
@@ -98,10 +98,9 @@ const RegAllocPriorityAdvisor &asAdvisor(const RegAllocPriorityAdvisor &Advisor)
 
 class PolicyPriorityAdvisor final : public RegAllocPriorityAdvisor {
 public:
-  PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model,
-                        RegallocConversation &Talk)
-      : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model),
-        Talk(Talk), Pressures(hasContext() ? meanPressures() : SmallVector<float>()) {}
+  PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model, RegallocConversation &Talk)
+      : RegAllocPriorityAdvisor(MF, Greedy, &Indexes), Own(MF, Greedy, &Indexes), Asking(MF, Greedy, &Indexes, &Model), Model(Model), Talk(Talk),
+        Pressures(hasContext() ? meanPressures() : SmallVector<float>()) {}
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
