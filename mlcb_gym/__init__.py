@@ -6,13 +6,18 @@ import gymnasium
 __version__ = "0.1.0"
 
 
+TASKS: dict[str, str] = {}
+"""The id of the environment of every task that is registered."""
+
+
 def register(env_id: str, environment: str) -> None:
-    """Register the environment of a task with Gymnasium.
+    """Register the environment of a task with Gymnasium. Its module is named as the task.
 
     Args:
         env_id: as ``PosetRL-v0``.
         environment: its module and its name, as ``mlcb_gym.envs.posetrl:PosetRL``; the module has ``PosetRLEnv`` and ``PosetRLVectorEnv``.
     """
+    TASKS[environment.split(":")[0].rpartition(".")[2]] = env_id
     gymnasium.register(id=env_id, entry_point=f"{environment}Env", vector_entry_point=f"{environment}VectorEnv")
 
 

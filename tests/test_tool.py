@@ -14,7 +14,7 @@ import pytest
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.session import Limits, process
+from mlcb_gym.session import Limits, plugin, process
 from mlcb_gym.session.plugin import PluginSession
 from tests.support.posetrl import BOMB, ENDLESS
 

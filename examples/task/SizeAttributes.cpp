@@ -19,7 +19,7 @@ using Feature = size_attributes::advisor;
 class SizeAttributesConversation final : public Conversation {
 public:
   SizeAttributesConversation(Module &M, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure = nullptr)
-      : Conversation(M, Policy, Request, std::move(Measure)), Mask(2, Request.Barred) {}
+      : Conversation(M, Policy, Request, std::move(Measure)), Mask(2, Request.Forbidden) {}
 
   /// Asks about every function that has a body. After a failure the others stay as they are.
   void decide() {

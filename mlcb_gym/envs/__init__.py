@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+import mlcb_gym
 from mlcb_gym.errors import TaskError
 
 if TYPE_CHECKING:
@@ -12,21 +13,10 @@ if TYPE_CHECKING:
 
 
 def environments() -> dict[str, str]:
-    """Return the id of the environment of every task, importing none of them.
-
-    In this package a task's environment stands in the file of its name. Another package registers the class itself as entry point, which has the
-    name as ``task``; Gymnasium finds it by the entry-point group ``gymnasium.envs``.
-    """
-    tasks = {env_id: _task(spec.entry_point) for env_id, spec in gymnasium.registry.items()}
-    return {task: env_id for env_id, task in tasks.items() if task is not None}
-
-
-def _task(entry_point: object) -> str | None:
-    """Return the task of a registered environment; None where it is no compiler's."""
-    if not isinstance(entry_point, str):
-        return getattr(entry_point, "task", None)
-    module = entry_point.split(":")[0]
-    return module.rsplit(".", 1)[1] if module.startswith(f"{__name__}.") else None
+    """Return the id of the environment of every task, importing none of them: those of ``mlcb_gym.register``, and classes with a ``task`` that
+    Gymnasium has as entry points."""
+    classes = {env_id: getattr(spec.entry_point, "task", None) for env_id, spec in gymnasium.registry.items() if isinstance(spec.entry_point, type)}
+    return mlcb_gym.TASKS | {task: env_id for env_id, task in classes.items() if task is not None}
 
 
 def env_class(task: str) -> "type[CompilerEnv]":

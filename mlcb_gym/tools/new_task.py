@@ -34,7 +34,9 @@ def write_task(name: str, folder: Path | None = None) -> list[Path]:
         raise TaskError(f"{taken[0]}: exists already, expected another name")
     for template, path in places.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(Template(_text(template)).substitute(name=name, title=title))
+        path.write_text(
+            Template(_text(template)).substitute(name=name, title=title, package=module.split(".")[0] if folder is None else ".".join(folder.parts))
+        )
     return [*places.values(), _register(registration, folder)]
 
 

@@ -36,7 +36,7 @@ public:
 
   Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override {
     BaselineMeter Meter(Runner, Target, Request.Cache, Request.Program);
-    if (auto Measured = tellBaselines<Metric>(Policy, Meter, Pipeline, M); !Measured)
+    if (auto Measured = writeBaselines<Metric>(Policy, Meter, Pipeline, M); !Measured)
       return Unexpected(Measured.error());
     auto Measure = [&] { return fillMetrics<Metric>(Policy, M, Target); };
     ConversationT Talk(M, Policy, Request, Measure);

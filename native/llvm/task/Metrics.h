@@ -5,7 +5,6 @@
 #include "runner/ModelRunner.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/process/CurrentActivity.h"
-#include "llvm/task/WorkClock.h"
 
 #include "llvm/IR/Module.h"
 
@@ -28,19 +27,6 @@ template <class Metric> Expected<void> fillMetrics(ModelRunner &Policy, const ll
     Policy.metric<double>(Metric::throughput) = *Cycles;
   }
   return {};
-}
-
-/// To be called before a question: what lies between is the policy's time, not the compiler's.
-template <class Metric> void endTurn(ModelRunner &Policy, WorkClock &Work) {
-  Work.pause();
-  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
-}
-
-/// To be called after it. What was told is not told again; where metrics come at the end alone, it has not been told.
-inline void beginTurn(const ModelRunner &Policy, WorkClock &Work) {
-  if (!Policy.measuresEndAlone())
-    Work.reset();
-  Work.resume();
 }
 
 } // namespace mlcb
