@@ -9,7 +9,7 @@ NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECU
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native check check-sanitizers check-address check-thread check-faults check-slow fuzz lint bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz lint bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -37,6 +37,9 @@ test-native: setup
 	cmake -G Ninja -S . -B build/tests $(NATIVE_TESTS) > build/tests-configure.log
 	cmake --build build/tests
 	ctest --test-dir build/tests --output-on-failure
+
+playthroughs: setup
+	$(PY) -m tests.support.playthroughs
 
 lint: setup
 	$(VENV)/bin/ruff check .

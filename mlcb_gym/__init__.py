@@ -5,28 +5,19 @@ import gymnasium
 
 __version__ = "0.1.0"
 
-gymnasium.register(
-    id="PosetRL-v0",
-    entry_point="mlcb_gym.envs.posetrl:PosetRLEnv",
-    vector_entry_point="mlcb_gym.envs.posetrl:PosetRLVectorEnv",
-)
-gymnasium.register(
-    id="Inliner-v0",
-    entry_point="mlcb_gym.envs.inliner:InlinerEnv",
-    vector_entry_point="mlcb_gym.envs.inliner:InlinerVectorEnv",
-)
-gymnasium.register(
-    id="RegAllocEviction-v0",
-    entry_point="mlcb_gym.envs.eviction:EvictionEnv",
-    vector_entry_point="mlcb_gym.envs.eviction:EvictionVectorEnv",
-)
-gymnasium.register(
-    id="RegAllocPriority-v0",
-    entry_point="mlcb_gym.envs.priority:PriorityEnv",
-    vector_entry_point="mlcb_gym.envs.priority:PriorityVectorEnv",
-)
-gymnasium.register(
-    id="LoopDistribution-v0",
-    entry_point="mlcb_gym.envs.loop_distribution:LoopDistributionEnv",
-    vector_entry_point="mlcb_gym.envs.loop_distribution:LoopDistributionVectorEnv",
-)
+
+def register(env_id: str, environment: str) -> None:
+    """Register the environment of a task with Gymnasium.
+
+    Args:
+        env_id: as ``PosetRL-v0``.
+        environment: its module and its name, as ``mlcb_gym.envs.posetrl:PosetRL``; the module has ``PosetRLEnv`` and ``PosetRLVectorEnv``.
+    """
+    gymnasium.register(id=env_id, entry_point=f"{environment}Env", vector_entry_point=f"{environment}VectorEnv")
+
+
+register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")
+register("Inliner-v0", "mlcb_gym.envs.inliner:Inliner")
+register("RegAllocEviction-v0", "mlcb_gym.envs.eviction:Eviction")
+register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority")
+register("LoopDistribution-v0", "mlcb_gym.envs.loop_distribution:LoopDistribution")

@@ -10,32 +10,17 @@ from select import select
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
 from mlcb_gym.spec import bind
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 from tests.conftest import ACTIONS
 
 MEM2REG, _, OZ, OUTLINED, STOP = range(5)
 SECONDS = 30.0
 Make = Callable[..., PosetRLEnv]
-
-
-def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
-    check_compiler_env(gymnasium.make("PosetRL-v0", actions=ACTIONS, programs=program, session=scripted))
-
-
-def test_env_conforms_on_the_real_compiler(program: Path) -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:PosetRL-v0", actions=ACTIONS, programs=program))
-
-
-def test_check_env_gives_no_warning(make_env: Make, recwarn: pytest.WarningsRecorder) -> None:
-    check_env(make_env(), skip_render_check=True)
-    assert not [str(w.message) for w in recwarn]
 
 
 def test_return_is_what_was_saved_in_units_of_oz(make_env: Make) -> None:

@@ -10,12 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from gymnasium.utils.env_checker import check_env
 
 from mlcb_gym import toolchain
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
@@ -39,7 +37,7 @@ from mlcb_gym.search.counterfactual import counterfactuals, improve
 from mlcb_gym.search.decisions import read_decisions
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.plugin import PluginSession
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
@@ -89,19 +87,6 @@ def finish(env: InlinerEnv, choose: Choose, program: object = PROGRAM) -> tuple[
 
 def inlines(_: object) -> int:
     return 1
-
-
-def test_env_conforms_on_a_scripted_compiler(program: Path, scripted: ScriptedCompiler) -> None:
-    check_compiler_env(gymnasium.make("Inliner-v0", programs=program, session=scripted))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:Inliner-v0", programs=PROGRAM))
-
-
-def test_check_env_gives_no_warning(make: Make, recwarn: pytest.WarningsRecorder) -> None:
-    check_env(make(), skip_render_check=True)
-    assert not [str(w.message) for w in recwarn]
 
 
 @pytest.mark.parametrize("name", SAMPLE)

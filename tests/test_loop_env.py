@@ -38,7 +38,7 @@ from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session import Limits, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import acting_agent
-from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
+from mlcb_gym.testing import check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
@@ -82,14 +82,6 @@ def finish(env: LoopDistributionEnv, choose: Choose, program: str) -> tuple[floa
         _, reward, terminated, truncated, info = env.step(choose(env))
         total, ended = total + reward, terminated or truncated
     return total, info
-
-
-def test_env_conforms_on_a_scripted_compiler() -> None:
-    check_compiler_env(gymnasium.make("LoopDistribution-v0", programs=KERNEL, session=ScriptedCompiler()))
-
-
-def test_env_conforms_on_the_real_compiler() -> None:
-    check_compiler_env(gymnasium.make("mlcb_gym:LoopDistribution-v0", programs=KERNEL))
 
 
 def test_splitting_nothing_is_what_the_pipeline_does(worker: WorkerSession) -> None:

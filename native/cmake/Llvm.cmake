@@ -5,7 +5,8 @@ if(NOT LLVM_VERSION_MAJOR EQUAL MLCB_LLVM_MAJOR)
   message(FATAL_ERROR "found LLVM ${LLVM_PACKAGE_VERSION}, MLCB_LLVM_MAJOR is ${MLCB_LLVM_MAJOR}")
 endif()
 
-file(GLOB MLCB_LLVM_OBJECTS CONFIGURE_DEPENDS llvm/observe/*.cpp llvm/measure/*.cpp llvm/loops/*.cpp llvm/passes/*.cpp)
+file(GLOB MLCB_LLVM_OBJECTS CONFIGURE_DEPENDS llvm/process/*.cpp llvm/observe/*.cpp llvm/measure/*.cpp llvm/loops/*.cpp
+     llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp)
 file(GLOB MLCB_PLUGIN_SOURCES CONFIGURE_DEPENDS llvm/*.cpp)
 file(GLOB MLCB_WORKER_SOURCES CONFIGURE_DEPENDS llvm/worker/*.cpp)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plugin of opt and clang: tasks as passes.
-#include "llvm/passes/LoopDistributionPass.h"
-#include "llvm/passes/PolicyPass.h"
+#include "llvm/deploy/PolicyPass.h"
+#include "llvm/loops/LoopDistributionPass.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/Config/llvm-config.h"

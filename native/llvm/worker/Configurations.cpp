@@ -41,8 +41,8 @@ Expected<measure::Measurer *> Configurations::measurer(StringRef Triple, StringR
   return Known.get();
 }
 
-Expected<TaskPass *> Configurations::prepare(const Configuration &C, StringRef Triple, StringRef Cpu) {
-  std::unique_ptr<TaskPass> &Known = Tasks[{C.Spec.Digest, {Triple.str(), Cpu.str()}}];
+Expected<BoundTask *> Configurations::prepare(const Configuration &C, StringRef Triple, StringRef Cpu) {
+  std::unique_ptr<BoundTask> &Known = Tasks[{C.Spec.Digest, {Triple.str(), Cpu.str()}}];
   if (!Known) {
     Expected<measure::Measurer *> Target = measurer(Triple, Cpu);
     if (!Target)

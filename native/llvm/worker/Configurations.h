@@ -3,7 +3,7 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 #include "protocol/Messages.h"
 #include "serdes/Serializer.h"
 
@@ -30,7 +30,7 @@ public:
   Expected<const Configuration *> find(llvm::StringRef Digest) const;
 
   /// The compiler's side of it for a target; prepared at the first call. Lives as long as this.
-  Expected<TaskPass *> prepare(const Configuration &C, llvm::StringRef Triple, llvm::StringRef Cpu);
+  Expected<BoundTask *> prepare(const Configuration &C, llvm::StringRef Triple, llvm::StringRef Cpu);
 
   /// What measures for a target; made at the first call. Lives as long as this.
   Expected<measure::Measurer *> measurer(llvm::StringRef Triple, llvm::StringRef Cpu);
@@ -40,7 +40,7 @@ private:
   using TargetKey = std::pair<std::string, std::string>; // triple, cpu
   llvm::StringMap<Configuration> ByDigest;
   std::map<TargetKey, std::unique_ptr<measure::Measurer>> Measurers; // outlive the tasks
-  std::map<std::pair<std::string, TargetKey>, std::unique_ptr<TaskPass>> Tasks;
+  std::map<std::pair<std::string, TargetKey>, std::unique_ptr<BoundTask>> Tasks;
 };
 
 } // namespace mlcb

@@ -2,8 +2,8 @@
 #include "llvm/worker/EpisodeProcess.h"
 
 #include "channel/FdChannel.h"
-#include "llvm/passes/EndWithParent.h"
-#include "llvm/worker/LastWords.h"
+#include "llvm/process/CrashReporter.h"
+#include "llvm/process/ParentDeathSignal.h"
 #include "llvm/worker/Limits.h"
 #include "runner/RemoteRunner.h"
 
@@ -116,7 +116,7 @@ void Episode::run() {
   Setup.Begin.Bounds.apply();
   RemoteOptions Options = options();
   Runner = std::make_unique<RemoteRunner>(socketChannel(std::move(Setup.Channel)), std::move(Options));
-  reportDeathTo(*Runner, Setup.Program.getContext());
+  reportCrashesTo(*Runner, Setup.Program.getContext());
   watch();
   Clock.start();
   auto Bound = Runner->bind(Setup.Config.Spec);

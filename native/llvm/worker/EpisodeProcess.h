@@ -3,7 +3,7 @@
 #pragma once
 
 #include "channel/FileDescriptor.h"
-#include "llvm/passes/TaskPass.h"
+#include "llvm/task/BoundTask.h"
 #include "llvm/worker/BeginRequest.h"
 #include "llvm/worker/Configurations.h"
 
@@ -18,7 +18,7 @@ namespace mlcb {
 /// All that a child needs.
 struct EpisodeSetup {
   const Configuration &Config;
-  TaskPass &Task;
+  BoundTask &Task;
   llvm::Module &Program;
   EpisodeRequest Request;
   BeginRequest Begin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/LoadedProgram.h"
 
-#include "llvm/passes/EndWithParent.h"
+#include "llvm/process/ParentDeathSignal.h"
 
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/IR/LegacyPassManager.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/ModuleCache.h"
 
-#include "llvm/passes/Probe.h"
+#include "llvm/process/ForkedProbe.h"
 #include "spec/Digest.h"
 
 #include "llvm/ADT/StringExtras.h"

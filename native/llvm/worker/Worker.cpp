@@ -3,7 +3,7 @@
 
 #include "channel/FdChannel.h"
 #include "llvm/worker/EpisodeProcess.h"
-#include "llvm/worker/ProcessRace.h"
+#include "llvm/worker/ProcessTiming.h"
 #include "runner/LocalModel.h"
 
 #include "llvm/Target/TargetMachine.h"
@@ -97,7 +97,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<std::string> Triple = chooseTriple(M, Request->Target.Triple, Request->Program);
   if (!Triple)
     return Unexpected(Triple.error());
-  Expected<TaskPass *> Task = Configs.prepare(**Config, *Triple, Request->Target.Cpu);
+  Expected<BoundTask *> Task = Configs.prepare(**Config, *Triple, Request->Target.Cpu);
   if (!Task)
     return Unexpected(Task.error());
 
@@ -115,7 +115,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
     Control.close(); // its end of file is for the worker alone
     Recurring.close();
     measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
-    ProcessRace Timing(Target);
+    ProcessTiming Timing(Target);
     EpisodeRequest Episode{Request->Barred, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
     runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
   }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/pipeline/Action.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+// attributor miscompiles; the others crash (LLVM 22.1.8).
+constexpr StringLiteral Forbidden[] = {"attributor", "attributor-cgscc", "codegenprepare", "unify-loop-exits",
+                                       "fix-irreducible"};
+
+bool isNameChar(char C) { return isAlnum(C) || C == '-' || C == '_' || C == '.'; }
+
+Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
+
+/// Splits at ';' outside of angle brackets, which hold the parameters of a pass.
+SmallVector<StringRef> splitStages(StringRef Text) {
+  SmallVector<StringRef> Stages;
+  size_t Begin = 0;
+  int Depth = 0;
+  for (size_t Pos = 0; Pos <= Text.size(); ++Pos) {
+    char C = Pos == Text.size() ? ';' : Text[Pos];
+    Depth += (C == '<') - (C == '>');
+    if (Pos == Text.size() || (C == ';' && Depth == 0)) {
+      Stages.push_back(Text.slice(Begin, Pos).trim());
+      Begin = Pos + 1;
+    }
+  }
+  return Stages;
+}
+
+/// Reads `{name=value,...}` at the beginning of a stage and takes it off.
+Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
+  std::vector<OptionSetting> Options;
+  if (!Text.consume_front("{"))
+    return Options;
+  if (!Text.contains('}'))
+    return invalid("a '{' without its '}'");
+  auto [Inside, Rest] = Text.split('}');
+  for (StringRef Setting : split(Inside, ',')) {
+    auto [Name, Value] = Setting.trim().split('=');
+    Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});
+  }
+  Text = Rest.trim();
+  return Options;
+}
+
+/// The parameters of a pass, `<...>`, at the beginning of Text; empty where there are none.
+StringRef parametersAt(StringRef Text) {
+  if (!Text.starts_with("<"))
+    return "";
+  int Depth = 0;
+  for (size_t Pos = 0; Pos < Text.size(); ++Pos) {
+    Depth += (Text[Pos] == '<') - (Text[Pos] == '>');
+    if (Depth == 0)
+      return Text.take_front(Pos + 1);
+  }
+  return Text; // never closed: left to LLVM's parser to refuse
+}
+
+std::string withoutFixpointCheck(StringRef Parameters) {
+  if (Parameters.empty())
+    return "<no-verify-fixpoint>";
+  if (Parameters.contains("verify-fixpoint"))
+    return Parameters.str();
+  return (Parameters.drop_back() + ";no-verify-fixpoint>").str();
+}
+
+/// The pipeline with every pass checked and instcombine made safe.
+Expected<std::string> rewritePipeline(StringRef Text) {
+  std::string Out;
+  while (!Text.empty()) {
+    StringRef Name = Text.take_while(isNameChar);
+    if (Name.empty()) {
+      Out += Text.front();
+      Text = Text.drop_front();
+      continue;
+    }
+    if (is_contained(Forbidden, Name))
+      return invalid("pass '" + Name + "' is never an action: it miscompiles or crashes in LLVM 22");
+    Text = Text.drop_front(Name.size());
+    StringRef Parameters = parametersAt(Text);
+    Text = Text.drop_front(Parameters.size());
+    Out += Name;
+    Out += Name == "instcombine" ? withoutFixpointCheck(Parameters) : Parameters.str();
+  }
+  return Out;
+}
+
+Expected<Stage> parseStage(StringRef Text) {
+  Expected<std::vector<OptionSetting>> Options = takeOptions(Text);
+  if (!Options)
+    return Unexpected(Options.error());
+  if (Text.empty())
+    return invalid("a stage without a pipeline");
+  return rewritePipeline(Text).map([&](std::string Pipeline) { return Stage{std::move(*Options), std::move(Pipeline)}; });
+}
+
+} // namespace
+
+Expected<Action> parseAction(StringRef Text) {
+  Action Result{Text.str(), {}};
+  if (Text.trim() == "stop")
+    return Result;
+  for (StringRef Part : splitStages(Text)) {
+    Expected<Stage> Parsed = parseStage(Part);
+    if (!Parsed)
+      return invalid("action '" + Text + "': " + Parsed.error().Message);
+    Result.Stages.push_back(std::move(*Parsed));
+  }
+  return Result;
+}
+
+} // namespace mlcb

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pipelines of the new pass manager, parsed and run.
+#pragma once
+
+#include "llvm/pipeline/Action.h"
+
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
+
+namespace mlcb {
+
+/// Parses and runs pipelines. What a pipeline does depends on the module alone: each run begins with no analysis cached, because
+/// some passes use what they find cached, and the inliner's advisor does not outlive its pipeline. Functions that are `optnone` are left
+/// alone, as clang leaves them.
+class PassRunner {
+public:
+  /// Extend registers what a task adds to the pipelines of a builder.
+  using Extension = std::function<void(llvm::PassBuilder &Builder)>;
+
+  explicit PassRunner(llvm::TargetMachine &Target, const Extension &Extend = [](llvm::PassBuilder &) {});
+  PassRunner(const PassRunner &) = delete;
+  PassRunner &operator=(const PassRunner &) = delete;
+
+  /// Parses under the stage's options: `default<Oz>`, which is clang's here, reads some when it is built.
+  Expected<llvm::ModulePassManager> parse(const Stage &S);
+
+  /// Runs a parsed stage once. A pass may keep state of its run (the inliner keeps its advisor, the inliner's wrapper gives its
+  /// pipeline away), so a pass manager is used up by it.
+  llvm::PreservedAnalyses run(llvm::ModulePassManager Passes, const Stage &S, llvm::Module &M);
+
+  /// For analyses that a task adds.
+  llvm::ModuleAnalysisManager &modules() { return Modules; }
+
+  /// Parses and runs a pipeline that is known to be right.
+  void run(llvm::StringRef Pipeline, llvm::Module &M);
+
+private:
+  llvm::LoopAnalysisManager Loops;
+  llvm::FunctionAnalysisManager Functions;
+  llvm::CGSCCAnalysisManager Sccs;
+  llvm::ModuleAnalysisManager Modules;
+  llvm::OptNoneInstrumentation OptNone{/*DebugLogging=*/false};
+  llvm::PassInstrumentationCallbacks Callbacks;
+  llvm::PassBuilder Builder;
+};
+
+} // namespace mlcb

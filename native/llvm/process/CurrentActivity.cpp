@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/process/CurrentActivity.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+static StringRef Current;
+
+CurrentActivity::CurrentActivity(StringRef What) : Outer(Current) { Current = What; }
+CurrentActivity::~CurrentActivity() { Current = Outer; }
+StringRef CurrentActivity::current() { return Current; }
+
+} // namespace mlcb

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/process/ForkedProbe.h"
+
+#include "channel/FileDescriptor.h"
+#include "llvm/process/ParentDeathSignal.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace mlcb {
+
+static constexpr char Finished = '\0'; // last byte, which no text has: what stands before it is all that the task said
+
+static bool Probing = false;
+
+bool isProbe() { return Probing; }
+
+[[noreturn]] static void runAndTell(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
+  for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
+    std::signal(Signal, SIG_DFL);
+  alarm(MaxSeconds);
+  Probing = true;
+  int Null = open("/dev/null", O_WRONLY);
+  dup2(Null, STDOUT_FILENO);
+  dup2(Null, STDERR_FILENO);
+  llvm::raw_fd_ostream Stream(Out, /*shouldClose=*/false, /*unbuffered=*/true);
+  Stream << Task() + Finished;
+  _exit(Stream.has_error());
+}
+
+static std::string readAll(int In) {
+  std::string All;
+  char Part[4096];
+  for (ssize_t Got; (Got = read(In, Part, sizeof Part)) != 0;)
+    if (Got > 0)
+      All.append(Part, static_cast<size_t>(Got));
+    else if (errno != EINTR)
+      break;
+  return All;
+}
+
+std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigned MaxSeconds) {
+  int Pipe[2];
+  if (pipe2(Pipe, O_CLOEXEC) != 0)
+    return std::nullopt;
+  FileDescriptor In(Pipe[0]), Out(Pipe[1]);
+  const pid_t Parent = getpid();
+  pid_t Child = fork();
+  if (Child == 0) {
+    endWithParent(Parent);
+    runAndTell(Task, Out.get(), MaxSeconds);
+  }
+  Out.reset();
+  std::string Said = Child > 0 ? readAll(In.get()) : "";
+  while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
+    ;
+  if (!Said.ends_with(Finished))
+    return std::nullopt;
+  Said.pop_back();
+  return Said;
+}
+
+} // namespace mlcb

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/loop_distribution/Conversation.h"
+
+#include "spec/Tasks.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+using loop_distribution::Agent;
+using loop_distribution::distributor;
+using loop_distribution::selector;
+
+loops::Partition LoopConversation::answer(const loops::DependenceGraph &G) {
+  loops::Placement P(G);
+  if (!Failure)
+    Observation.graph(G);
+  while (!Failure && !P.isDone())
+    if (Expected<void> Done = placeNext(P); !Done)
+      Failure = Done.error();
+  if (Failure)
+    return loops::Partition(G.nodes().size(), 0);
+  ++Loops;
+  Parts += 1 + P.parts()[P.last()];
+  return P.partition();
+}
+
+Expected<void> LoopConversation::placeNext(loops::Placement &P) {
+  Observation.placement(P);
+  Expected<unsigned> Node = select(P.ready());
+  if (!Node)
+    return Unexpected(Node.error());
+  Expected<bool> Apart = P.placed() == 0 ? false : distribute(*Node);
+  if (!Apart)
+    return Unexpected(Apart.error());
+  P.place(*Node, *Apart);
+  return {};
+}
+
+Expected<unsigned> LoopConversation::select(ArrayRef<unsigned> Ready) {
+  constexpr auto Which = static_cast<size_t>(Agent::selector);
+  auto Mask = Policy.tensor<int8_t>(selector::action_mask, Which);
+  std::ranges::fill(Mask, 0);
+  for (unsigned Node : Ready)
+    Mask[Node] = 1;
+  return ask(Which, Mask).map([](int64_t Node) { return static_cast<unsigned>(Node); });
+}
+
+Expected<bool> LoopConversation::distribute(unsigned Node) {
+  if (!Distributing.allowsAny())
+    return false;
+  constexpr auto Which = static_cast<size_t>(Agent::distributor);
+  auto Mask = Policy.tensor<int8_t>(distributor::action_mask, Which);
+  Distributing.write(Mask);
+  Policy.tensor<int64_t>(distributor::chosen, Which)[0] = Node;
+  return ask(Which, Mask).map([](int64_t Choice) { return Choice == 1; });
+}
+
+Expected<int64_t> LoopConversation::ask(size_t Agent, std::span<const int8_t> Mask) {
+  if (std::ranges::count(Mask, 1) == 1)
+    return std::ranges::find(Mask, 1) - Mask.begin();
+  ++Asked;
+  Before();
+  Expected<int64_t> Answer = Policy.evaluate<int64_t>(Agent);
+  After();
+  return Answer;
+}
+
+} // namespace mlcb

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/regalloc/Episode.h"
+
+#include "llvm/measure/HashStream.h"
+#include "llvm/measure/ObjectLayout.h"
+#include "llvm/measure/UseOrder.h"
+#include "llvm/pipeline/OptSize.h"
+#include "llvm/process/CurrentActivity.h"
+#include "llvm/task/Metrics.h"
+#include "spec/Tasks.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCObjectStreamer.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+using eviction::Metric;
+static_assert(static_cast<size_t>(Metric::llvm_seconds) == static_cast<size_t>(priority::Metric::llvm_seconds),
+              "both tasks include the same metrics");
+
+static constexpr size_t BlocksBytes = 16u << 20;
+
+static Unexpected invalid(llvm::Error Why) { return fail(ErrorKind::InvalidArgument, toString(std::move(Why))); }
+
+Expected<std::unique_ptr<BoundTask>> Regalloc::prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  Expected<RegallocParameters> Parameters = RegallocParameters::read(Spec);
+  if (!Parameters)
+    return Unexpected(Parameters.error());
+  auto Blocks = measure::SharedCache::create(BlocksBytes);
+  if (!Blocks)
+    return invalid(Blocks.takeError());
+  auto Made = std::make_unique<Regalloc>(std::string(Spec.Task.Name), std::move(*Parameters), Target.targetMachine(), std::move(*Blocks));
+  if (Expected<ModulePassManager> Passes = Made->Before.parse({{}, Made->Parameters.Pipeline}); !Passes && !Made->Parameters.Pipeline.empty())
+    return fail(ErrorKind::InvalidArgument, Made->Task + "/pipeline: " + Passes.error().Message);
+  if (llvm::Error E = Made->Generator.prepare())
+    return invalid(std::move(E));
+  return Made;
+}
+
+Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Machine, measure::SharedCache Blocks)
+    : Task(std::move(Task)), Parameters(std::move(Given)), Machine(Machine), Before(Machine), Blocks(std::move(Blocks)),
+      Generator(Machine, [this](const MachineFunction &MF, double Cost) { noteCost(MF, Cost); }) {}
+
+Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  WorkClock Work;
+  optimize(M);
+  {
+    const Uncounted Measuring(Work);
+    if (auto Told = tellBaseline(M, Policy, Request); !Told)
+      return Unexpected(Told.error());
+  }
+  auto Before = [&] {
+    Policy.metric<double>(Metric::cost) = cost();
+    tellFunction(Policy);
+    endTurn<Metric>(Policy, Work);
+  };
+  auto Questions = std::make_shared<RegallocConversation>(Policy, Request.Barred, Before, [&] { beginTurn(Policy, Work); });
+  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Questions : nullptr; });
+  Verify = Request.Verify;
+  const RegallocOutcome Made = generate(M);
+  Work.pause();
+  if (Questions->failure())
+    return Unexpected(*Questions->failure());
+  if (Broken)
+    return Unexpected(*Broken);
+  Policy.metric<double>(Metric::cost) = Made.Cost;
+  tellFunction(Policy);
+  Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
+  Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
+  if (Policy.wants(Metric::throughput)) {
+    Questions->replay();
+    Expected<double> Cycles = throughput(M);
+    if (!Cycles)
+      return Unexpected(Cycles.error());
+    if (auto Why = Questions->divergence())
+      return Unexpected(*Why);
+    Policy.metric<double>(Metric::throughput) = *Cycles;
+  }
+  Policy.metric<double>(Metric::llvm_seconds) = Work.seconds();
+  EndReason Why = Questions->asked() == 0 ? EndReason::NoDecisions : EndReason::Exhausted;
+  return Policy.end(Why).map([Why] { return Why; });
+}
+
+/// As it is when code generation begins.
+void Regalloc::optimize(Module &M) {
+  if (!Parameters.KeepsOptSize)
+    optimizeForSpeed(M);
+  if (!Parameters.Pipeline.empty()) {
+    CurrentActivity Now(Parameters.Pipeline);
+    Before.run(Parameters.Pipeline, M);
+  }
+}
+
+/// What LLVM's own advisor makes of the module, where it is asked for.
+Expected<void> Regalloc::tellBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  const bool Each = // needs what each function costs
+      Policy.wants(Metric::cost_guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default)));
+  if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
+      !Policy.wants(Metric::throughput_default))
+    return {};
+  CurrentActivity Now("the measurement of the baselines");
+  const RegallocScope Nobody([](StringRef, Module &) { return std::shared_ptr<RegallocConversation>(); });
+  const bool Cycles = Policy.wants(Metric::throughput_default);
+  const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
+  std::optional<RegallocOutcome> Own;
+  if (Request.Cache && !Request.Program.empty() && !Each)
+    Own = Request.Cache->find<RegallocOutcome>(Known);
+  if (!Own) {
+    Own = generate(M);
+    Defaults = Allocated;
+    if (Cycles) {
+      Expected<double> Measured = throughput(M);
+      if (!Measured)
+        return Unexpected(Measured.error());
+      Own->Throughput = *Measured;
+    }
+    if (Request.Cache && !Request.Program.empty())
+      Request.Cache->insert(Known, *Own);
+  }
+  Policy.metric<double>(Metric::cost_default) = Own->Cost;
+  Policy.metric<int64_t>(Metric::size_default) = Own->Object.Allocated;
+  Policy.metric<int64_t>(Metric::text_default) = Own->Object.Text;
+  Policy.metric<double>(Metric::throughput_default) = Own->Throughput;
+  return {};
+}
+
+RegallocOutcome Regalloc::generate(const Module &M) {
+  CurrentActivity Now("code generation");
+  RegallocOutcome Made;
+  Allocated.clear();
+  Generator.run(*measure::cloneExactly(M), [](MachineFunction &) {},
+                [&](MCObjectStreamer &Streamer) { Made.Object = measure::sizeOf(Streamer.getAssembler(), Machine.getTargetTriple()); });
+  Made.Cost = cost();
+  return Made;
+}
+
+/// Its answers must be those of generate(): Measurer::throughput() would remember other ones.
+Expected<double> Regalloc::throughput(const Module &M) {
+  auto Meter = measure::ThroughputMeter::create(Machine, Blocks, {});
+  if (!Meter)
+    return invalid(Meter.takeError());
+  return (*Meter)->cycles(*measure::cloneExactly(M));
+}
+
+void Regalloc::noteCost(const MachineFunction &MF, double Cost) {
+  Costs[MF.getName()] = Cost;
+  Allocated.push_back(Cost);
+  if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
+    Broken = Error{ErrorKind::SystemError, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
+}
+
+double Regalloc::cost() const {
+  double Sum = 0;
+  for (const auto &Each : Costs)
+    Sum += Each.second;
+  return Sum;
+}
+
+/// Code is generated for one function after the other, each time in the same order.
+void Regalloc::tellFunction(ModelRunner &Policy) const {
+  const size_t Place = Allocated.size();
+  double Saved = 0, Gained = 0;
+  for (auto [Cost, Default] : zip(Allocated, Defaults)) {
+    Saved += Default - Cost; // what is as by default adds nothing at all
+    Gained += std::max(Default - Cost, 0.0);
+  }
+  Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - Gained;
+  Policy.metric<double>(Metric::functions_saved) = Saved;
+  Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
+  Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;
+}
+
+measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const {
+  std::string Text = join_items('\n', "allocation", What, Parameters.Pipeline, Parameters.KeepsOptSize ? "optsize" : "", Request.Program,
+                                Machine.getTargetTriple().str(), Machine.getTargetCPU());
+  return measure::hashBytes(arrayRefFromStringRef(Text));
+}
+
+/// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
+static void deploy(const TaskRegistration &, PassBuilder &) {}
+
+static const TaskRegistration Eviction("eviction", "default<O2>", &Regalloc::prepare, deploy);
+static const TaskRegistration Priority("priority", "default<O2>", &Regalloc::prepare, deploy);
+
+} // namespace mlcb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Eviction and priority: a policy decides within LLVM's register allocator, in code generation of a module's own.
+#pragma once
+
+#include "llvm/measure/CodeGenerator.h"
+#include "llvm/measure/Measure.h"
+#include "llvm/measure/SharedCache.h"
+#include "llvm/measure/Throughput.h"
+#include "llvm/pipeline/PassRunner.h"
+#include "llvm/task/BoundTask.h"
+#include "llvm/task/WorkClock.h"
+#include "llvm/tasks/regalloc/Conversation.h"
+#include "llvm/tasks/regalloc/Parameters.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace mlcb {
+
+/// What a module comes to in code.
+struct RegallocOutcome {
+  double Cost = 0;
+  measure::Size Object;
+  double Throughput = 0;
+};
+
+/// Either task bound to its parameters: a pipeline, and then code generation that asks.
+class Regalloc final : public BoundTask {
+public:
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+
+  Regalloc(std::string Task, RegallocParameters Parameters, llvm::TargetMachine &Machine, measure::SharedCache Blocks);
+
+  Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
+
+private:
+  void optimize(llvm::Module &M);
+  Expected<void> tellBaseline(const llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
+  RegallocOutcome generate(const llvm::Module &M);
+  Expected<double> throughput(const llvm::Module &M);
+  void noteCost(const llvm::MachineFunction &MF, double Cost);
+  double cost() const;
+  void tellFunction(ModelRunner &Policy) const;
+  measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
+
+  std::string Task;
+  RegallocParameters Parameters;
+  llvm::TargetMachine &Machine;
+  PassRunner Before;
+  measure::SharedCache Blocks; // of llvm-mca
+  measure::CodeGenerator Generator;
+  llvm::StringMap<double> Costs; // by function: of the last run, or, of those that it has not come to, of the run before
+  std::vector<double> Allocated; // costs of the functions that this run has come to
+  std::vector<double> Defaults;  // those of the run without questions
+  bool Verify = false;
+  std::optional<Error> Broken; // by an allocation
+};
+
+} // namespace mlcb

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// LLVM's greedy allocator asks a policy what to evict: its own advisor for models, with our runner as the model.
+#include "llvm/tasks/regalloc/AdvisorSwap.h"
+#include "llvm/tasks/regalloc/Conversation.h"
+#include "spec/Tasks.h"
+
+#include "llvm/Analysis/MLModelRunner.h"
+#include "llvm/Analysis/TensorSpec.h"
+#include "llvm/CodeGen/LiveInterval.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/RegAllocEvictionAdvisor.h"
+#include "llvm/CodeGen/RegisterClassInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/CodeGen/VirtRegMap.h"
+#include "llvm/IR/Module.h"
+#include "llvm/InitializePasses.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace mlcb {
+
+namespace {
+
+using Feature = eviction::advisor;
+using Registers = SmallVector<MCRegister, 32>;
+
+constexpr size_t Columns = 33, Candidate = Columns - 1;
+
+/// LLVM's features are a mask, and then ours up to the default.
+constexpr size_t NumModelFeatures = 1 + static_cast<size_t>(Feature::eviction_default);
+
+/// A range heavier than any is as heavy as the heaviest: infinity by infinity is no number.
+void replaceNaNs(std::span<float> Values) {
+  for (float &Value : Values)
+    if (std::isnan(Value))
+      Value = 1;
+}
+
+/// LLVM's view of the policy.
+class EvictionModel final : public MLModelRunner {
+public:
+  EvictionModel(LLVMContext &Context, ArrayRef<llvm::TensorSpec> Specs, RegallocConversation &Questions)
+      : MLModelRunner(Context, Kind::NoOp, Specs.size()), Questions(Questions) {
+    setUpBufferForTensor(0, Specs[0], Mask);
+    for (auto [Index, Spec] : enumerate(Specs.drop_front()))
+      setUpBufferForTensor(1 + Index, Spec, Questions.policy().bytes(Index, 0).data());
+  }
+
+  /// Says what the next question is about: the registers in the order of the columns, and LLVM's own answer.
+  void expect(Registers InOrder, MCRegister Default) {
+    Order = std::move(InOrder);
+    const auto At = find(Order, Default);
+    DefaultColumn = Default ? At - Order.begin() : Candidate;
+    Answer.reset();
+  }
+
+  /// The register that was chosen of those expected, invalid for none; nothing where LLVM's own answer is to stand.
+  std::optional<MCRegister> chosen() const {
+    if (!Answer)
+      return std::nullopt;
+    return *Answer == Candidate ? MCRegister() : Order[*Answer];
+  }
+
+private:
+  void *evaluateUntyped() override {
+    if (isAsked())
+      Answer = Questions.askIndex();
+    if (Answer && !Questions.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
+      Questions.fail({ErrorKind::SystemError, "code generation asks otherwise the second time"});
+      Answer.reset();
+    }
+    Result = Answer.value_or(Candidate);
+    return &Result;
+  }
+
+  /// Fills what LLVM does not. Where its own answer is none that a model may give, it stands.
+  bool isAsked() {
+    ModelRunner &Policy = Questions.policy();
+    const std::span<int8_t> Allowed = Policy.tensor<int8_t>(Feature::action_mask);
+    for (size_t I = 0; I < Columns; ++I)
+      Allowed[I] = Mask[I] && !Questions.isBarred(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
+    if (DefaultColumn >= Columns || !Mask[DefaultColumn] || !is_contained(Allowed, 1))
+      return false;
+    for (Feature F : {Feature::use_def_density, Feature::progress})
+      replaceNaNs(Policy.tensor<float>(F));
+    if (const std::span<int64_t> Told = Policy.tensor<int64_t>(Feature::eviction_default); !Told.empty())
+      Told[0] = static_cast<int64_t>(DefaultColumn);
+    return true;
+  }
+
+  RegallocConversation &Questions;
+  int64_t Mask[Columns] = {};
+  Registers Order;
+  size_t DefaultColumn = Candidate;
+  std::optional<int64_t> Answer;
+  int64_t Result = 0;
+};
+
+const RegAllocEvictionAdvisor &asAdvisor(const RegAllocEvictionAdvisor &Advisor) { return Advisor; }
+
+class PolicyEvictionAdvisor final : public RegAllocEvictionAdvisor {
+public:
+  PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking,
+                        EvictionModel &Model, RegallocConversation &Questions)
+      : RegAllocEvictionAdvisor(MF, Greedy), Own(MF, Greedy), Asking(std::move(Asking)), Model(Model), Questions(Questions) {}
+
+private:
+  MCRegister tryFindEvictionCandidate(const LiveInterval &Range, const AllocationOrder &Order, uint8_t CostPerUseLimit,
+                                      const SmallVirtRegSet &Fixed) const override {
+    const MCRegister Default = asAdvisor(Own).tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
+    if (Questions.failure())
+      return Default;
+    Registers InOrder = registersInOrder(Range.reg());
+    if (InOrder.size() > Candidate) // LLVM's advisor has no more columns, and does not look
+      return Default;
+    Model.expect(std::move(InOrder), Default);
+    const MCRegister Answer = Asking->tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
+    const std::optional<MCRegister> Chosen = Model.chosen();
+    if (Chosen && *Chosen != Answer)
+      Questions.fail({ErrorKind::SystemError, "LLVM takes registers in another order than expected"});
+    return Chosen && *Chosen == Answer ? Answer : Default;
+  }
+
+  bool canEvictHintInterference(const LiveInterval &Range, MCRegister Hint, const SmallVirtRegSet &Fixed) const override {
+    return asAdvisor(Own).canEvictHintInterference(Range, Hint, Fixed);
+  }
+
+  /// As AllocationOrder, whose header is not installed: what the target prefers, then the rest of the class.
+  Registers registersInOrder(Register Range) const {
+    const ArrayRef<MCPhysReg> Class = RegClassInfo.getOrder(MRI->getRegClass(Range));
+    SmallVector<MCPhysReg, 16> Hints;
+    const bool OnlyHints = TRI->getRegAllocationHints(Range, Class, Hints, MF, VRM, Matrix);
+    Registers InOrder(Hints.begin(), Hints.end());
+    if (!OnlyHints)
+      for (MCPhysReg Register : Class)
+        if (!is_contained(Hints, Register))
+          InOrder.push_back(Register);
+    return InOrder;
+  }
+
+  DefaultEvictionAdvisor Own;
+  std::unique_ptr<RegAllocEvictionAdvisor> Asking;
+  EvictionModel &Model;
+  RegallocConversation &Questions;
+};
+
+/// The members of LLVM's provider of advisors that ask a model (llvm/lib/CodeGen/MLRegAllocEvictAdvisor.cpp), which makes a model of its
+/// own where it finds none.
+struct ModelProvider : RegAllocEvictionAdvisorProvider {
+  std::vector<llvm::TensorSpec> Features;
+  std::unique_ptr<MLModelRunner> Model;
+};
+
+/// Whether it is the provider that we take it for: it has the features that are declared, and no model yet.
+bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
+  if (Provider.Features.size() != NumModelFeatures || Provider.Model || Provider.Features[0].getTotalTensorBufferSize() != Columns * 8)
+    return false;
+  return all_of(enumerate(ArrayRef(Provider.Features).drop_front()), [&](auto Each) {
+    const TensorSpec &Ours = Declared.Inputs[Each.index()];
+    return Each.value().name() == Ours.Name && Each.value().getElementByteSize() == byteSize(Ours.Type) &&
+           Each.value().getElementCount() == Ours.maxElements();
+  });
+}
+
+class PolicyEvictionProvider final : public RegAllocEvictionAdvisorProvider {
+public:
+  /// Null where this LLVM's advisor is not the one that we know.
+  static std::unique_ptr<RegAllocEvictionAdvisorProvider> create(LLVMContext &Context, RegallocConversation &Questions) {
+    std::unique_ptr<ModelProvider> Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
+    if (!isAsExpected(*Asking, Questions.policy().spec().Task.Agents[0]))
+      return nullptr;
+    return std::unique_ptr<RegAllocEvictionAdvisorProvider>(new PolicyEvictionProvider(Context, std::move(Asking), Questions));
+  }
+
+  std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
+                                                      MachineLoopInfo *Loops) override {
+    if (!Questions.isAbout(MF.getName()))
+      return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
+    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), Model, Questions);
+  }
+
+private:
+  PolicyEvictionProvider(LLVMContext &Context, std::unique_ptr<ModelProvider> Given, RegallocConversation &Questions)
+      : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Asking(std::move(Given)),
+        Model(*new EvictionModel(Context, Asking->Features, Questions)), Questions(Questions) {
+    Asking->Model.reset(&Model);
+  }
+
+  std::unique_ptr<ModelProvider> Asking;
+  EvictionModel &Model; // owned by it
+  RegallocConversation &Questions;
+};
+
+class DefaultEvictionProvider final : public RegAllocEvictionAdvisorProvider {
+public:
+  explicit DefaultEvictionProvider(LLVMContext &Context) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context) {}
+
+  std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *,
+                                                      MachineLoopInfo *) override {
+    return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
+  }
+};
+
+/// Asks about those modules that somebody wants to be asked about.
+class EvictionAnalysis final : public RegAllocEvictionAdvisorAnalysisLegacy {
+public:
+  EvictionAnalysis() : RegAllocEvictionAdvisorAnalysisLegacy(AdvisorMode::Default) {}
+
+private:
+  bool doInitialization(Module &M) override {
+    Questions = openRegalloc("eviction", M, *this);
+    if (Questions)
+      Provider = PolicyEvictionProvider::create(M.getContext(), *Questions);
+    if (Questions && !Provider)
+      Questions->fail({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
+    if (!Provider)
+      Provider = std::make_unique<DefaultEvictionProvider>(M.getContext());
+    return false;
+  }
+
+  bool doFinalization(Module &) override {
+    Provider.reset();
+    Questions.reset();
+    return false;
+  }
+
+  std::shared_ptr<RegallocConversation> Questions;
+};
+
+const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> Swap(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,
+                                                                                "regalloc-enable-advisor");
+
+} // namespace
+
+} // namespace mlcb
