@@ -4,7 +4,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 MLCB := $(VENV)/bin/mlcb
-NATIVE := $(shell find native -type f 2>/dev/null) CMakeLists.txt pyproject.toml
+NATIVE := $(shell find native examples/task -name __pycache__ -prune -o -type f -print 2>/dev/null) CMakeLists.txt pyproject.toml
 NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
@@ -26,7 +26,7 @@ $(VENV)/.python: $(VENV)/.system scripts/setup-python.sh pyproject.toml constrai
 
 $(VENV)/.built: $(VENV)/.python $(NATIVE)
 	@echo "setup: building the native half (a few minutes)"
-	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
+	$(PY) -m pip install -q --no-build-isolation --no-deps -C cmake.define.MLCB_EXTRA_TASKS=$(CURDIR)/examples/task -e .
 	cp build/*/native/_native.pyi mlcb_gym/
 	touch $@
 

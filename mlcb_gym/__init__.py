@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Machine learning for compilers: the optimizations of an unmodified LLVM 22 as Gymnasium environments."""
 
+import os
+from importlib import import_module
+
 import gymnasium
 
 __version__ = "0.1.0"
@@ -26,3 +29,6 @@ register("Inliner-v0", "mlcb_gym.envs.inliner:Inliner")
 register("RegAllocEviction-v0", "mlcb_gym.envs.eviction:Eviction")
 register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority")
 register("LoopDistribution-v0", "mlcb_gym.envs.loop_distribution:LoopDistribution")
+
+for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
+    import_module(_package)  # registers tasks of its own

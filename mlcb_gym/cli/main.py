@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mlcb_gym import errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, search, train, vocabulary
+from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, search, train, vocabulary
 from mlcb_gym.cli.arguments import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.cli.options import Task, task_name
 from mlcb_gym.envs import environments
@@ -84,6 +84,7 @@ for of_task in (train.train, search.search, search.baselines, evaluate.evaluate)
     app.command(cls=TaskCommand, context_settings=ANY_OPTION)(of_task)
 for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
+app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
     app.add_typer(group, name=name)
 

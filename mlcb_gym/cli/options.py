@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arguments and options that several commands share, each declared once."""
 
-import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +10,8 @@ from mlcb_gym.envs import environments
 
 
 def named_task(text: str) -> str | None:
-    """Return the task of a name, with dashes or underscores, or of ``package:name``, whose package registers it; None where there is none."""
-    package, _, name = text.replace("-", "_").rpartition(":")
-    if package:
-        sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
-        import_module(package)
+    """Return the task of a name, with dashes or underscores; None where there is none."""
+    name = text.replace("-", "_")
     return name if name in environments() else None
 
 
