@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from mlcb_gym import _native
 from mlcb_gym.cli.main import app
 from mlcb_gym.envs import env_class, environments
-from mlcb_gym.envs.compiler_env import CompilerEnv, Metrics
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.objective import relative
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import TaskError
@@ -56,19 +57,8 @@ class EstimateEnv(CompilerEnv):
     parameters: ClassVar[tuple[str, ...]] = ("length",)
 
     def __init__(self, *, programs: Any = "embedded/train", length: int = 3, session: Session | None = None, **kwargs: Any) -> None:
-        metrics = ("size", "size_default")
         compiler = session or Estimating(horizon=2)
-        super().__init__(programs=programs, parameters={"length": length}, metrics=metrics, dense=False, session=compiler, **kwargs)
-
-    @property
-    def objective(self) -> tuple[str, str]:
-        return "size", "size_default"
-
-    def reward(self, before: Metrics, after: Metrics) -> float:
-        return before["size"] - after["size"]
-
-    def measured_at_start(self, final: Metrics) -> Metrics:
-        return {"size": 1000.0}
+        super().__init__(programs=programs, parameters={"length": length}, objective=relative("size"), dense=False, session=compiler, **kwargs)
 
 
 class Mean(nn.Module):

@@ -44,12 +44,8 @@ def test_four_files_in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     paths = ["native/tasks/loop_order.def", "native/llvm/tasks/loop_order/Episode.cpp", "mlcb_gym/envs/loop_order.py", "mlcb_gym/__init__.py"]
     assert [str(path) for path in write_task("loop_order")] == paths
-        "native/tasks/loop_order.def",
-        "native/llvm/tasks/loop_order/Episode.cpp",
-        "mlcb_gym/envs/loop_order.py",
-        "mlcb_gym/__init__.py",
-    ]
-    assert (tmp_path / "mlcb_gym/__init__.py").read_text() == 'register("LoopOrder-v0", "mlcb_gym.envs.loop_order:LoopOrder")\n'
+    registered = Path(paths[-1]).read_text()
+    assert registered == 'register("LoopOrder-v0", "mlcb_gym.envs.loop_order:LoopOrder")\n'
 
 
 def test_example_is_what_was_written_filled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
