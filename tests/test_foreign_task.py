@@ -17,8 +17,8 @@ from mlcb_gym import _native
 from mlcb_gym.cli.main import app
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.objective import relative
 from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.objective import relative
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import TaskError
 from mlcb_gym.export.export import write_policy
