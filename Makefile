@@ -4,12 +4,13 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 MLCB := $(VENV)/bin/mlcb
-NATIVE := $(shell find native examples/task -name __pycache__ -prune -o -type f -print 2>/dev/null) CMakeLists.txt pyproject.toml
+NATIVE := $(shell find native examples/task -name __pycache__ -prune -o -type f -print 2>/dev/null) CMakeLists.txt pyproject.toml mlcb_gym/__init__.py
+CXX_FILES = $(shell find native tests/native tests/fuzz benchmarks/rtt examples -name "*.h" -o -name "*.cpp" -o -name "*.c")
 NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz lint bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz format lint bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -41,10 +42,16 @@ test-native: setup
 playthroughs: setup
 	$(PY) -m tests.support.playthroughs
 
+format: setup
+	$(VENV)/bin/ruff format .
+	clang-format-22 -i $(CXX_FILES)
+
 lint: setup
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	clang-format-22 --dry-run -Werror $(CXX_FILES)
+	$(PY) -m scripts.tidy build/cp*
 
 check: lint test
 

@@ -2,7 +2,7 @@
 // The memory accesses of a loop: which of them may touch the same bytes, and in which order of iterations.
 //
 // LLVM's DataDependenceGraph does not serve here: of two accesses that may meet within an iteration and in both orders
-// of iterations, it tells the order within the iteration alone, and a loop split by that is wrong.
+// of iterations, it tells the order within the iteration alone, and a loop distributed by that is wrong.
 #pragma once
 
 #include "llvm/loops/LoopBody.h"
@@ -30,7 +30,7 @@ struct Access {
   unsigned Index; // in the body
   bool Writes;
   std::optional<llvm::MemoryLocation> Where; // none: anywhere
-  std::optional<Affine> At;                  // none: nobody knows
+  std::optional<Affine> At;                  // none: unknown
   int64_t Size = 0;                          // bytes, where At is known
   bool Bounded = false;                      // what it touches in all iterations lies between two addresses known before the loop
 };

@@ -22,7 +22,7 @@ struct ByteDistance {
   Interval Start; // in iteration 0 of both
   int64_t StepFirst, StepSecond;
   int64_t SizeFirst, SizeSecond;         // bytes accessed from the address on
-  std::optional<uint64_t> LastIteration; // none: nobody knows
+  std::optional<uint64_t> LastIteration; // none: unknown
 
   /// Whether they may touch the same byte in two iterations of this order. A no is certain.
   bool mayMeet(Order Which) const;

@@ -62,7 +62,7 @@ public:
   const RangeTable &ranges() const { return *Ranges; }
   llvm::ArrayRef<Access> accesses() const { return Table->accesses(); }
 
-  /// How often the loop runs; nothing where nobody knows.
+  /// The number of iterations; nothing where it is unknown.
   std::optional<uint64_t> iterations() const { return Iterations; }
 
   /// Whether a node must not run after another, whatever checks say.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Answers that nobody needs to be asked for: how to split loops, in a few words.
+// Fixed partitions of loops, as an option names them.
 #pragma once
 
 #include "llvm/loops/DependenceGraph.h"

@@ -16,7 +16,7 @@ namespace mlcb::measure {
 
 namespace {
 
-constexpr double Elements = 1024; // of a loop of which nobody knows how long it runs
+constexpr double Elements = 1024; // of a loop with an unknown number of iterations
 constexpr double LeftOver = 2;    // iterations of what comes after a vectorized loop
 
 /// Knows the loops of one function.

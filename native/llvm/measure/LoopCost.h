@@ -13,7 +13,7 @@ namespace mlcb::measure {
 /// else until it has come through 1024 elements by its step, so that a vectorized or unrolled one is counted for what
 /// it does in an iteration. What is left over for the last elements counts as little; what runs only where pointers
 /// alias, and functions that are not optimized, not at all. Neither latencies nor caches are modelled: a guide to the
-/// time that splitting saves, no more.
+/// time that distribution saves, no more.
 double loopCost(llvm::Module &M, llvm::TargetMachine &Machine);
 
 } // namespace mlcb::measure

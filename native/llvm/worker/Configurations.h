@@ -26,7 +26,7 @@ public:
   /// Binds what a Hello asks for and prepares it for this machine's own target, so that what is wrong with it is said at once.
   Expected<const Configuration *> add(const Hello &Asked);
 
-  /// The one of that digest; nobody has asked for it is an error.
+  /// The configuration of a digest; an unknown one is an error.
   Expected<const Configuration *> find(llvm::StringRef Digest) const;
 
   /// The compiler's side of it for a target; prepared at the first call. Lives as long as this.

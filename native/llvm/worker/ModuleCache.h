@@ -15,7 +15,7 @@
 
 namespace mlcb {
 
-/// A program as it was read: nobody changes it, its readers are forks.
+/// A program as it was read: never changed here, for its readers are forks.
 struct Program {
   std::string Path;
   std::string Identity; // of the file or of the bytes: another one means another content

@@ -69,7 +69,7 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
     Asking.run(Parameters.Pipeline, M);
     Talk = nullptr;
   }
-  return Asked.finish([&] { return Asked.verify("splitting loops").and_then([&] { return measure(M, Asked, Request); }); });
+  return Asked.finish([&] { return Asked.verify("loop distribution").and_then([&] { return measure(M, Asked, Request); }); });
 }
 
 Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {

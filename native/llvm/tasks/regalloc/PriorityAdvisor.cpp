@@ -74,7 +74,7 @@ private:
     Weight = std::min(Weight, Heaviest);
     if (const std::optional<double> Value = Talk.askValue())
       take(*Value);
-    Result = 0; // what LLVM makes of it, nobody looks at
+    Result = 0; // the priority that LLVM derives from it is not used
     return &Result;
   }
 
