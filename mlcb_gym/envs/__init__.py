@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One file per task, and what they share."""
+"""Environments, a file for each task, and the parts that they are composed of."""
 
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def environments() -> dict[str, str]:
-    """The id of the environment of every task; a task's environment stands in the file of its name. Imports none of them."""
+    """Return the id of the environment of every task, importing none of them; a task's environment is in the file of its name."""
     entries = {env_id: str(spec.entry_point).split(":")[0] for env_id, spec in gymnasium.registry.items()}
     return {module.rsplit(".", 1)[1]: env_id for env_id, module in entries.items() if module.startswith(f"{__name__}.")}
 
 
 def env_class(task: str) -> "type[CompilerEnv]":
-    """The environment of a task.
+    """Return the environment of a task.
 
     Raises:
-        TaskError: it has none.
+        TaskError: there is none.
     """
     known = environments()
     if task not in known:
