@@ -23,6 +23,7 @@ import torch
 from benchmarks.report import Figure
 from benchmarks.startup import child_seconds
 from mlcb_gym import _native, toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -150,7 +151,7 @@ def _network(folder: Path) -> Team:
     with closing(LoopDistributionEnv(programs="loops/train", reward="none", **ships.env_arguments)) as env:
         torch.manual_seed(1)
         config = NetworkConfig(**ships.manifest["trained"]["recipe"]["network"])
-        network = policy_network(env.observation_space, env.action_space, config).eval()
+        network = policy_network(env.observation_space, env.action_space, config, Architecture.of(env)).eval()
         assert isinstance(network, Team)
         write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
     return network

@@ -20,6 +20,7 @@ from gymnasium import spaces
 
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.envs.posetrl import PosetRLEnv
@@ -69,7 +70,7 @@ def _policy(folder: Path, source: Path) -> Path:
         assert isinstance(env.observation_space, spaces.Dict)
         assert isinstance(env.action_space, spaces.Discrete)
         torch.manual_seed(1)
-        network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(64,)))
+        network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(64,)), Architecture.of(env))
         return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
     finally:
         env.close()

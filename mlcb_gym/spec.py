@@ -14,10 +14,10 @@ from gymnasium import spaces
 from mlcb_gym import _native
 
 AGENT = "agent"
-"""Where an observation of several agents says which of them acts."""
+"""The key of an observation of several agents that has the index of the acting one."""
 
 MASK = "action_mask"
-"""Name of the tensor that says which actions are allowed; never an input of a network."""
+"""Name of the tensor with the mask of allowed actions; never an input of a network."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Tensor:
         return spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
 
     def padded(self, value: np.ndarray | None) -> np.ndarray:
-        """A value in its maximal shape, zeros behind it; all zeros for none."""
+        """Return a value padded with zeros to its maximal shape; all zeros for None."""
         whole = np.zeros(self.shape, self.dtype)
         if value is not None:
             whole[tuple(map(slice, value.shape))] = value
@@ -71,7 +71,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Agent:
-    """What one agent sees and what it answers."""
+    """The observations and the advice of one agent."""
 
     name: str
     inputs: tuple[Tensor, ...]
@@ -79,7 +79,7 @@ class Agent:
 
     @cached_property
     def mask(self) -> str | None:
-        """The name of the tensor that says which advice is allowed; None where any is."""
+        """The name of the tensor with the mask of allowed advice; None where all advice is allowed."""
         return next((t.name for t in self.inputs if t.role == "mask"), None)
 
     @cached_property
@@ -107,7 +107,7 @@ class Agent:
         return any(any(t.varying) for t in self.inputs)
 
     def observation(self, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What a compiler said as an element of ``observation_space``; all zeros where it said nothing."""
+        """Return the tensors of a message as an element of ``observation_space``; all zeros for those that are missing."""
         if tensors and not self._varies:
             return tensors
         return {t.name: t.padded(tensors.get(t.name)) for t in self.inputs}
@@ -146,7 +146,7 @@ class TaskSpec:
 
     @property
     def observation_space(self) -> spaces.Dict:
-        """The tensors of the only agent; of several, ``agent``, the index of the one that is asked, and a part for each by its name."""
+        """The tensors of the only agent; of several, ``agent``, the index of the acting one, and a ``Dict`` for each by its name."""
         if len(self.agents) == 1:
             return self.agents[0].observation_space
         parts = [(a.name, a.observation_space) for a in self.agents]
@@ -154,13 +154,13 @@ class TaskSpec:
 
     @property
     def action_space(self) -> "spaces.Discrete[np.int64] | spaces.Box":
-        """That of the only agent; of several, which choose, as many choices as any of them has."""
+        """The space of the only agent; of several, which choose, as many choices as any of them has."""
         if len(self.agents) == 1:
             return self.agents[0].action_space
         return spaces.Discrete(max(a.advice["choices"] for a in self.agents))
 
     def observation(self, agent: int, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
-        """What a compiler asks an agent as an element of ``observation_space``; of several, the others' parts are all zeros."""
+        """Return the tensors of a message to an agent as an element of ``observation_space``; the parts of other agents are all zeros."""
         if len(self.agents) == 1:
             return self.agents[0].observation(tensors)
         parts = {a.name: a.observation(tensors if i == agent else {}) for i, a in enumerate(self.agents)}
@@ -168,7 +168,7 @@ class TaskSpec:
 
 
 def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-    """Binds a declared task; raises ``_native.InvalidArgument`` for an unknown task or parameter."""
+    """Return a declared task bound with parameters; raises ``_native.InvalidArgument`` for an unknown task or parameter."""
     return TaskSpec(_native.bind(task, json.dumps(parameters)))
 
 
@@ -181,7 +181,7 @@ def acting_agent(observation: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def table(spec: TaskSpec) -> str:
-    """The observations of a task as a Markdown table, for docs and ``mlcb list``."""
+    """Return the observations of a task as a Markdown table, for docs and ``mlcb list``."""
     rows = ["| agent | tensor | dtype | shape | low | high | meaning |", "|---|---|---|---|---|---|---|"]
     for agent in spec.agents:
         for t in agent.inputs:

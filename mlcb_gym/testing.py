@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""For tests of environments, agents and tools: a compiler without LLVM that speaks the same bytes, and the conformance check of an environment."""
+"""Helpers for tests of environments, agents and tools: a compiler without LLVM, with the same wire format, and a conformance check."""
 
 import socket
 import threading
@@ -14,14 +14,14 @@ from gymnasium.utils.env_checker import check_env
 from mlcb_gym import _native
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.session import Episode, EpisodeRequest
-from mlcb_gym.spec import TaskSpec, Tensor, bind
+from mlcb_gym.spec import MASK, TaskSpec, Tensor, bind
 
 STOP = "stop"
 
 
 class ScriptedCompiler:
-    """A session whose compiler is a thread: observations are a function of the program and the actions so far, and every metric falls. Several
-    agents take turns.
+    """A session whose compiler is a thread: observations are a function of the program and the actions so far, and every metric decreases by 10 a
+    step from 1000. Several agents take turns.
 
     Args:
         horizon: decisions after which an episode ends, where the task has no ``max_steps``.
@@ -86,9 +86,8 @@ def _draw(tensor: Tensor, random: np.random.Generator) -> np.ndarray:
 def check_compiler_env(env: gymnasium.Env[Any, Any], *, steps: int = 40) -> None:
     """Raises AssertionError where an environment of this package breaks Gymnasium's rules or its own.
 
-    Runs Gymnasium's checker, then: equal seeds give equal episodes, ``info`` included, unless the environment says that it does not repeat;
-    masks keep at least one action, where there are masks;
-    an illegal action ends the episode with a return of -1; ``close`` twice is fine.
+    Runs Gymnasium's checker, then: equal seeds give equal episodes, ``info`` included, unless the environment is not ``deterministic``; a
+    mask allows at least one action; an illegal action ends the episode with a return of -1; ``close`` can be called twice.
     """
     compiler_env = env.unwrapped
     assert isinstance(compiler_env, CompilerEnv), f"{env} is no CompilerEnv"
@@ -110,7 +109,7 @@ def _episode(env: CompilerEnv, steps: int) -> list[Any]:
     env.action_space.seed(7)
     seen: list[Any] = [observation, info]
     for _ in range(steps):
-        mask = info.get("action_mask")
+        mask = info.get(MASK)
         assert mask is None or mask.any(), "a mask allows no action"
         observation, reward, terminated, truncated, info = env.step(env.action_space.sample(mask=mask))
         seen += [observation, reward, terminated, truncated, info]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Features and masked modules: what a policy sees, and what it may not choose."""
 
-from dataclasses import asdict
+import json
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,16 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from mlcb_gym.agents.architecture import Architecture, model_config
+from mlcb_gym.agents.columns import ColumnFeatures
 from mlcb_gym.agents.features import CLIP, Features
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.agents.network import LogitsNetwork, policy_network
 from mlcb_gym.agents.values import ValueNetwork
+from mlcb_gym.envs.inliner import InlinerEnv
+from mlcb_gym.envs.record import FeatureKind
 from mlcb_gym.rollout.network_policy import advice, batch
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.spec import MASK
@@ -29,7 +33,7 @@ def observations() -> dict[str, torch.Tensor]:
 
 
 def features() -> Features:
-    return Features(ENV.observation_space, actions=len(known_optimum.ACTIONS))
+    return Features(ENV.observation_space, actions=len(known_optimum.ACTIONS), architecture=Architecture.of(ENV))
 
 
 def module(kind: type, **config: Any) -> Any:
@@ -37,7 +41,7 @@ def module(kind: type, **config: Any) -> Any:
         observation_space=ENV.observation_space,
         action_space=ENV.action_space,
         inference_only=False,
-        model_config={"network": asdict(NetworkConfig(final_gain=1.0)), **config},
+        model_config={**model_config(ENV, NetworkConfig(final_gain=1.0)), **config},
     )
 
 
@@ -85,7 +89,8 @@ def test_tensor_without_features_of_its_own_is_squashed() -> None:
 
 def test_spill_weights_of_all_orders_are_told_apart_and_infinity_from_all() -> None:
     space = spaces.Dict({"weight": spaces.Box(0, 1e30, (1,), np.float32)})
-    seen = Features(space, actions=1)({"weight": torch.tensor([[1e-4], [1e-3], [1e-2], [1e30]])})
+    weights = Architecture(features={"weight": FeatureKind.WEIGHT})
+    seen = Features(space, actions=1, architecture=weights)({"weight": torch.tensor([[1e-4], [1e-3], [1e-2], [1e30]])})
     assert seen[:, 1].tolist() == [0, 0, 0, 1]
     assert seen[:, 0].tolist() == pytest.approx([-CLIP, np.log(1e-3), np.log(1e-2), 0])
 
@@ -93,7 +98,7 @@ def test_spill_weights_of_all_orders_are_told_apart_and_infinity_from_all() -> N
 def values(head: float) -> list[float]:
     """Of three observations, by a network whose head adds up to a number whatever it sees."""
     space = spaces.Dict({"its_default": spaces.Box(0, 2.0**32, (1,), np.float32)})
-    network = ValueNetwork(space, NetworkConfig(hidden=(), final_gain=0.0))
+    network = ValueNetwork(space, NetworkConfig(hidden=(), final_gain=0.0), Architecture("value", heuristic="its_default"))
     torch.nn.init.constant_(network.head[-1].bias, head)  # type: ignore[arg-type]
     return network({"its_default": torch.tensor([[0.0], [4e3], [3e9]])}).flatten().tolist()
 
@@ -144,3 +149,30 @@ def test_greedy_choice_keeps_to_the_mask() -> None:
 def test_batch_adds_one_leading_axis() -> None:
     observation, _ = ENV.reset(seed=1)
     assert {name: tuple(t.shape) for name, t in batch([observation] * 3).items()} == {name: (3, *value.shape) for name, value in observation.items()}
+
+
+def test_model_config_has_what_the_record_of_the_task_declares() -> None:
+    config = model_config(InlinerEnv, NetworkConfig(hidden=(8,)))
+    assert (config["network"]["hidden"], config["kind"], config["heuristic"]) == ((8,), "mlp", "inlining_default")
+    assert config["features"]["callee_calls"] == "few"
+    assert Architecture.from_config(json.loads(json.dumps(config))) == Architecture.of(InlinerEnv)
+
+
+def test_module_of_a_script_that_declares_nothing_is_a_perceptron_over_squashed_tensors(observations: dict[str, torch.Tensor]) -> None:
+    config = {"network": {"hidden": (8,)}}
+    made = MaskedPolicyGradient(observation_space=ENV.observation_space, action_space=ENV.action_space, inference_only=False, model_config=config)
+    elements = sum((space.shape and int(np.prod(space.shape))) or 1 for name, space in ENV.observation_space.items() if name != MASK)
+    assert (made.network.features.width, made.network.features.categorical_width) == (elements, 0)
+    assert made.network(observations).shape == (len(observations[MASK]), len(known_optimum.ACTIONS))
+
+
+def test_value_without_a_heuristic_is_what_a_perceptron_gives() -> None:
+    space = spaces.Dict({"size": spaces.Box(0, 10, (1,), np.float32)})
+    made = policy_network(space, spaces.Box(0, 1, (1,), np.float32), NetworkConfig(hidden=()))
+    assert made({"size": torch.tensor([[1.0], [2.0]])}).shape == (2, 1)
+
+
+def test_columns_are_what_the_record_says_and_not_what_an_observation_looks_like() -> None:
+    space = spaces.Dict({"rating": spaces.Box(0, 1, (3,), np.float32), MASK: spaces.MultiBinary(3)})
+    kinds = [LogitsNetwork(space, spaces.Discrete(3), NetworkConfig(), Architecture(kind)) for kind in ("mlp", "columns")]
+    assert [type(made.features) for made in kinds] == [Features, ColumnFeatures]

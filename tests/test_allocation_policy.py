@@ -19,6 +19,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.columns import ColumnFeatures
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
@@ -80,7 +81,7 @@ def untrained(env: CompilerEnv) -> LogitsNetwork:
     torch.manual_seed(1)
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)
-    return LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0)).eval()
+    return LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0), Architecture.of(env)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def test_clone_decides_as_llvm_does(worker: WorkerSession) -> None:
     weights = clone_heuristic(environment, recipe("mlgo"), config=Distillation(epochs=60, batch=32, weight_decay=0.0))
     env = EvictionEnv(programs="embedded/validation/max_flow", session=worker)
     own = {name.removeprefix("network."): value for name, value in weights.items() if name.startswith("network.")}
-    network = LogitsNetwork(env.observation_space, env.action_space, recipe("mlgo").network)  # type: ignore[arg-type]
+    network = LogitsNetwork(env.observation_space, env.action_space, recipe("mlgo").network, Architecture.of(env))  # type: ignore[arg-type]
     network.load_state_dict(own)
     (seen,) = play_in_order([env], [observed(env.programs[0], by_default("eviction"))])  # type: ignore[arg-type]
     tensors = batch(seen)

@@ -116,7 +116,7 @@ def test_refused_action_is_ready_at_once(make_env: Make) -> None:
 
 
 def test_silent_compiler_is_ready_when_its_turn_is_over_and_then_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcb_gym.session.episode.HEARING_SECONDS", 0.01)
+    monkeypatch.setattr("mlcb_gym.session.episode.LATE_SECONDS", 0.01)
     ours, theirs = socket.socketpair()
     over = Limits(turn_seconds=-Limits.GRACE_SECONDS)
     spec = bind("posetrl", {"actions": ACTIONS})

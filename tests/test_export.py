@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
@@ -26,7 +27,7 @@ SPEC = ENV.task_spec.declared
 @pytest.fixture(scope="module")
 def network() -> LogitsNetwork:
     torch.manual_seed(1)
-    made = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig(final_gain=1.0, dropout=0.1))
+    made = LogitsNetwork(ENV.observation_space, ENV.action_space, NetworkConfig(final_gain=1.0, dropout=0.1), Architecture.of(ENV))
     made.features.standardise(batch(random_observations([ToyEnv()], PROGRAMS, episodes=32, seed=1)))
     return made.eval()
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import torch
 from gymnasium import spaces
 
 from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import Architecture, model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
@@ -325,7 +325,7 @@ def untrained(env: InlinerEnv, folder: Path) -> Path:
     torch.manual_seed(1)
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)
-    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
+    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0), Architecture.of(env))
     network.features.standardise(batch(random_observations([env], env.programs, 3, 1)))
     return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
@@ -493,7 +493,7 @@ def test_clone_decides_as_the_heuristic_does() -> None:
         (env,) = vector.unwrapped.envs
         (seen,) = play_in_order([env], [observed(env.programs[0], env.default_action)])
         spaces_ = {"observation_space": env.observation_space, "action_space": env.action_space}
-    module = MaskedPolicyGradient(**spaces_, model_config={"network": asdict(chosen.network)}, inference_only=False)
+    module = MaskedPolicyGradient(**spaces_, model_config=model_config(InlinerEnv, chosen.network), inference_only=False)
     module.load_state_dict(weights)
     module.eval()
     answers = module.network(batch(seen)).argmax(dim=1).tolist()

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -53,7 +54,7 @@ def onnx(worker: WorkerSession, observations: list[Observation], tmp_path_factor
     """Graph networks of the size that is trained; they never were. They split more often than not."""
     env = LoopDistributionEnv(programs="loops/train/mixed_division", session=worker, reward="none")
     torch.manual_seed(5)
-    network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0)).eval()
+    network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0), Architecture.of(env)).eval()
     assert isinstance(network, Team)
     distributor = network["distributor"]
     seen = batch([observation["distributor"] for observation in observations if observation[AGENT] == 1])

@@ -18,6 +18,7 @@ import torch
 from rich.console import Console
 
 from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -258,7 +259,7 @@ def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> t
     """Graph networks that were never trained, and the folder that they were exported to."""
     env = LoopDistributionEnv(programs=KERNEL, session=worker, reward="text")
     torch.manual_seed(2)
-    network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(8,), final_gain=3.0)).eval()
+    network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(8,), final_gain=3.0), Architecture.of(env)).eval()
     assert isinstance(network, Team)
     folder = tmp_path_factory.mktemp("loops") / "policy"
     return network, write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import mlcb_gym  # noqa: F401
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -39,7 +40,7 @@ def make(name: str, **arguments: Any) -> CompilerEnv:
 
 def network(env: CompilerEnv, seed: int = 1) -> PolicyNetwork:
     torch.manual_seed(seed)
-    drawn = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(16,))).eval()
+    drawn = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(16,)), Architecture.of(env)).eval()
     for parameter in drawn.parameters():
         nn.init.normal_(parameter, std=0.3)
     return drawn

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.rollout.network_policy import greedy
@@ -158,10 +160,10 @@ def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> Non
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
     programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
     assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
-    network = {"hidden": [64]}
+    network: Any = {"hidden": (64,)}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
-    module = MaskedPolicyGradient(**space, model_config={"network": network}, inference_only=False)
+    module = MaskedPolicyGradient(**space, model_config=model_config(ToyEnv, NetworkConfig(**network)), inference_only=False)
     module.load_state_dict(weights)
     choose = greedy(module.network.eval(), envs[0])
     assert geomean([t.ratio for t in play_in_order(envs, (episode(program, choose) for program in PROGRAMS))]) < 0.97
@@ -170,7 +172,7 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
 @pytest.mark.parametrize(("told", "expected"), [([1], [[2.0, 0.0, 3.0]]), ([], [[1.0, 0.0, 2.0]])])
 def test_doubt_counts_against_other_answers_than_the_compilers_own(told: list[int], expected: list[list[float]]) -> None:
     decision = Decision((), {"its_default": np.array(told)}, 1.0, np.exp([0.01, 0.0, 0.02]), 1.0)
-    outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, margin=0.01))
+    outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, margin=0.01), "its_default")
     assert outcomes.regrets.tolist() == pytest.approx(np.array(expected))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Policies in torch: raw observations in, logits out; the RLModules of each algorithm wrap the same network."""
+"""Networks of policies in PyTorch, from raw observations to logits or values, and the RLModules that wrap them."""
 
 import logging
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A network for choices that are each described alike: one perceptron rates every column of an observation, wherever it stands."""
+"""A network for choices with the same features each: one perceptron rates every column of an observation, independent of its place."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,36 +7,30 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from mlcb_gym.agents.features import heuristic_of
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 
 CHOSEN = -3
-"""Which of a column's features says that the heuristic chooses it."""
+"""Index of the feature of a column that is 1 where the heuristic chooses it."""
 
 MARGIN = 1.0
-"""By how much the heuristic's column is ahead: a head of zeros decides as the heuristic does."""
-
-
-def has_columns(observation_space: spaces.Dict, actions: int) -> bool:
-    """Whether what an observation tells is, but for single numbers, one number for each choice, as of register allocation."""
-    lengths = {space.shape for space in observation_space.values() if not isinstance(space, spaces.MultiBinary)}
-    return (actions,) in lengths and lengths <= {(actions,), (1,), (0,)}
+"""Logit that the heuristic's column gets in advance: a head of zeros decides as the heuristic does."""
 
 
 class ColumnFeatures(nn.Module):
-    """What a network sees of each column, ``[batch, columns * per_column]`` float32: its own numbers, how they differ from those of the column
-    that the heuristic chooses and of the last one (which stands for choosing none), and what belongs to no column.
+    """The features of every column, ``[batch, columns * per_column]`` float32: its own numbers, their differences from those of the column that the
+    heuristic chooses and from those of the last one (which stands for choosing none), and the numbers that belong to no column.
 
-    The numbers are ratios to the largest of a question already, so that nothing is standardised.
+    Nothing is standardised: the numbers are ratios to the largest of an observation already.
     """
 
-    def __init__(self, observation_space: spaces.Dict, *, actions: int) -> None:
+    def __init__(self, observation_space: spaces.Dict, *, actions: int, architecture: Architecture = Architecture()) -> None:
         super().__init__()
         self.actions = actions
         shapes = {name: space.shape for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
         self.inputs = tuple(shapes)
         self.columns = tuple(name for name, shape in shapes.items() if shape == (actions,))
-        self.default = heuristic_of(observation_space)
+        self.default = architecture.heuristic_in(observation_space)
         self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and name != self.default)
         self.per_column = 3 * len(self.columns) + len(self.single) + 3
         self.width = self.actions * self.per_column
@@ -53,10 +47,10 @@ class ColumnFeatures(nn.Module):
         return torch.cat([own, from_chosen, from_last, *single, flags], dim=2).flatten(1)
 
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
-        """Nothing is."""
+        """Does nothing."""
 
     def _chosen(self, observation: Mapping[str, Tensor], own: Tensor) -> Tensor:
-        """1 at the heuristic's column, ``[batch, columns]``; nowhere where it is not told."""
+        """1 at the heuristic's column, ``[batch, columns]``; all zeros where that is not observed."""
         if self.default is None:
             return torch.zeros_like(own[:, :, 0])
         return (observation[self.default] == torch.arange(self.actions)).float()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Raw observation to normalised features, inside the network, so that an exported policy takes what the compiler sends.
+"""From raw observations to normalised features, inside the network, so that an exported policy takes the tensors that the compiler sends.
 
-Modules differ in size by orders of magnitude. Every count is therefore seen twice: its logarithm says how large the module is,
-its ratio to the number of instructions says what the module is like. What remains is standardised with fixed statistics,
-measured once at the start of training and stored in the module's buffers.
+Modules differ in size by orders of magnitude. A count therefore becomes two features: its logarithm is about the size of the module, its ratio
+to the number of instructions about its composition. Continuous features are standardised with fixed statistics, which are measured once at the
+start of training and stored in the module's buffers.
 """
 
 from collections.abc import Mapping
@@ -12,48 +12,42 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
+from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.envs.record import FeatureKind
+
 CLIP = 8.0
-"""Standardised features are cut here: a module far outside the training programs must not saturate the network."""
+"""Bound of standardised features: a module far outside the training programs must not saturate the network."""
 
-NEAR = ("cost_estimate", "callsite_cost", "callee_instructions", "caller_instructions")
-"""What LLVM's inliner compares with a threshold of a few instructions: seen once more, unscaled, up to ``NEAR_LIMIT``."""
-NEAR_LIMIT = 200.0
+THRESHOLD_LIMIT = 200.0
+"""Bound of the unscaled feature of a ``THRESHOLD`` tensor."""
 
-COUNTS = ("callee_calls", "callee_left", "callee_inlined", "callee_users", "caller_calls")
-"""Calls, of which none, one or two are worlds apart: seen once more as which of 0 to ``MANY`` they are."""
 MANY = 4
+"""A ``FEW`` tensor is one-hot over 0 to this number, which stands for all above it too."""
 
-SPILL_WEIGHT = "weight"
-"""What a spill would cost, over many orders of magnitude, most below 1: its logarithm is seen, and whether it is infinite, as LLVM has it."""
-SPILL_WEIGHTS = (1e-6, 1e9)
-"""Within these; what is above is infinite."""
+WEIGHTS = (1e-6, 1e9)
+"""Bounds of a ``WEIGHT`` tensor; what is above the second counts as infinite."""
 
 MIN_DEVIATION = 1e-3
-"""A feature that hardly varies in training carries no more weight than this allows."""
-
-DEFAULT = "_default"
-"""How the name of the tensor ends that says what the compiler's own heuristic would answer."""
-
-
-def heuristic_of(observation_space: spaces.Dict) -> str | None:
-    """The tensor that tells what the compiler's own heuristic would answer; None where it does not."""
-    return next((name for name, space in observation_space.items() if name.endswith(DEFAULT) and space.shape == (1,)), None)
+"""Least standard deviation that a feature is divided by: one that hardly varies in training gets no more weight."""
 
 
 class Features(nn.Module):
-    """What a network sees of an observation, ``[batch, width]`` float32.
+    """The features of an observation, ``[batch, width]`` float32; a tensor without a kind becomes ``asinh`` of its elements.
 
-    Known tensors: ``embedding``, ``opcodes``, ``properties``, ``instructions``, ``progress``, ``last_actions``, ``NEAR``, ``COUNTS``,
-    ``SPILL_WEIGHT``. Any other is taken as ``asinh`` of its elements, so that a new task learns before it has features of its own.
+    Args:
+        actions: the number of choices.
+        architecture: has the kinds of tensors.
     """
 
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, observation_space: spaces.Dict, *, actions: int) -> None:
+    def __init__(self, observation_space: spaces.Dict, *, actions: int, architecture: Architecture = Architecture()) -> None:
         super().__init__()
-        self.actions = actions
+        self.actions, self.kinds = actions, dict(architecture.features)
         self.inputs = tuple(name for name, space in observation_space.spaces.items() if not isinstance(space, spaces.MultiBinary))
+        self._last, self._few = (architecture.named(kind, observation_space) for kind in (FeatureKind.ACTIONS, FeatureKind.FEW))
+        self._totals = next(iter(architecture.named(FeatureKind.TOTALS, observation_space)), None)
         sample = {name: torch.zeros((1, *(observation_space[name].shape or ()))) for name in self.inputs}
         self.categorical_width = self._categorical(sample).shape[1]
         width = self._continuous(sample).shape[1]
@@ -73,35 +67,33 @@ class Features(nn.Module):
         self.deviation.copy_(continuous.std(dim=0).clamp_min(MIN_DEVIATION))
 
     def _continuous(self, observation: Mapping[str, Tensor]) -> Tensor:
-        instructions = observation.get("instructions")
-        total = None if instructions is None else instructions[:, :1].float().clamp_min(1.0)
-        parts = [self._scaled(name, observation[name].float(), total) for name in self.inputs if name != "last_actions"]
+        total = None if self._totals is None else observation[self._totals][:, :1].float().clamp_min(1.0)
+        parts = [_scaled(self.kinds.get(name), observation[name].float(), total) for name in self.inputs if name not in self._last]
         return torch.cat(parts, dim=1)
-
-    @staticmethod
-    def _scaled(name: str, value: Tensor, total: Tensor | None) -> Tensor:
-        value = value.flatten(1) if value.dim() > 1 else value.unsqueeze(1)
-        if name == "progress":
-            return value
-        if name == "instructions":
-            logs = value.clamp_min(1.0).log()
-            return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
-        if name == SPILL_WEIGHT:
-            infinite = value > SPILL_WEIGHTS[1]
-            return torch.cat([value.masked_fill(infinite, 1.0).clamp(*SPILL_WEIGHTS).log(), infinite.float()], dim=1)
-        if name in NEAR:
-            return torch.cat([torch.asinh(value), value.clamp(-NEAR_LIMIT, NEAR_LIMIT)], dim=1)
-        if total is None or name not in ("embedding", "opcodes", "properties"):
-            return torch.asinh(value)
-        return torch.cat([torch.asinh(value), value / total], dim=1)
 
     def _categorical(self, observation: Mapping[str, Tensor]) -> Tensor:
-        rows = next(iter(observation.values())).shape[0]
-        parts = [torch.zeros((rows, 0))]
-        if "last_actions" in self.inputs:
-            parts.append(_one_hot(observation["last_actions"], self.actions))
-        parts += [_one_hot(observation[name].clamp(max=MANY), MANY + 1) for name in COUNTS if name in self.inputs]
+        parts = [torch.zeros((next(iter(observation.values())).shape[0], 0))]
+        parts += [_one_hot(observation[name], self.actions) for name in self._last]
+        parts += [_one_hot(observation[name].clamp(max=MANY), MANY + 1) for name in self._few]
         return torch.cat(parts, dim=1)
+
+
+def _scaled(kind: FeatureKind | None, value: Tensor, total: Tensor | None) -> Tensor:
+    """The continuous features of a tensor; ``total`` is the number of instructions, where that is known."""
+    value = value.flatten(1) if value.dim() > 1 else value.unsqueeze(1)
+    if kind == FeatureKind.FRACTION:
+        return value
+    if kind == FeatureKind.TOTALS:
+        logs = value.clamp_min(1.0).log()
+        return torch.cat([logs, logs[:, :1] - logs[:, 1:]], dim=1)
+    if kind == FeatureKind.WEIGHT:
+        infinite = value > WEIGHTS[1]
+        return torch.cat([value.masked_fill(infinite, 1.0).clamp(*WEIGHTS).log(), infinite.float()], dim=1)
+    if kind == FeatureKind.THRESHOLD:
+        return torch.cat([torch.asinh(value), value.clamp(-THRESHOLD_LIMIT, THRESHOLD_LIMIT)], dim=1)
+    if kind == FeatureKind.EXTENSIVE and total is not None:
+        return torch.cat([torch.asinh(value), value / total], dim=1)
+    return torch.asinh(value)
 
 
 def _one_hot(value: Tensor, choices: int) -> Tensor:

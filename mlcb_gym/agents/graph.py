@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A graph network over the dependences of a loop: what a node is, and in rounds what its neighbours are, tells how it is rated.
+"""A message-passing network over the dependences of a loop.
 
-Dense, for graphs have at most some dozens of nodes. The number of nodes is an axis of the exported graph. Where observations are padded, no edge
-leads to what stands behind the nodes, and no set of nodes holds it, so that both decide alike.
+It is dense, for graphs have at most some dozens of nodes. The number of nodes is a dynamic axis of the exported graph. Padding behind the nodes has
+no edges and is in no set of nodes, so that it does not change any output.
 """
 
 from collections.abc import Mapping
@@ -17,33 +17,33 @@ from mlcb_gym.agents.features import CLIP
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 
 GRAPH = "dependences"
-"""The tensor that makes an observation one of a graph."""
+"""The tensor with the edges of a graph, by kind."""
 
 PER_NODE = ("embedding", "opcodes", "memory", "statements", "part")
 """The tensors whose first axis are nodes."""
 
 WIDTH = 16
 ROUNDS = 2
-"""How far a node sees."""
+"""Rounds of message passing."""
 
 TOLD = 16
-"""How much a node tells its neighbours along an edge: what all kinds of edges carry is most of a network's weights."""
+"""Width of a message. Its weights, which are separate for each kind of edge, are most of the network's."""
 
 FLAGS = 6
 """Features that all graphs have."""
 
 MIN_DEVIATION = 0.1
-"""What hardly varies in training carries no more weight than this allows."""
+"""Least standard deviation that a feature is divided by: one that hardly varies in training gets no more weight."""
 
 
 class GraphNetwork(nn.Module):
-    """Observation of a loop to one number per choice, ``[batch, choices]``: of the selector a rating of each node, of the distributor one of each
-    answer, by the node that it is asked about; and by the one before it, the part that it could join, and the mean of all.
+    """From an observation of a loop to one logit per choice, ``[batch, choices]``: for the selector of each node, for the distributor of each action.
 
-    A head of zeros takes nodes as they come and splits nothing, for the first of equal choices is taken.
+    A logit depends on the state of the node, which for the distributor is the chosen one, on that of the node placed last, and on the means over the
+    last part and over all nodes. A head of zeros takes nodes in their order and splits nothing, for the first of equal choices is taken.
 
     Args:
-        config: of ``hidden`` the first is the width of a node, by default ``WIDTH``.
+        config: the first of ``hidden`` is the width of a node, by default ``WIDTH``.
     """
 
     mean: Tensor
@@ -81,7 +81,7 @@ class GraphNetwork(nn.Module):
 
     @staticmethod
     def _means(state: Tensor, sets: Tensor) -> Tensor:
-        """Over each set of nodes, one after another, ``[batch, 1, sets * width]``; zeros where it is empty."""
+        """Return the mean over each set of nodes, one after another, ``[batch, 1, sets * width]``; zeros where it is empty."""
         sums = sets.transpose(1, 2) @ state
         return (sums / sets.sum(dim=1).clamp_min(1).unsqueeze(2)).flatten(1).unsqueeze(1)
 
@@ -93,7 +93,7 @@ class GraphNetwork(nn.Module):
         self.deviation.copy_(nodes.std(dim=0, correction=0).clamp_min(MIN_DEVIATION))
 
     def _features(self, observation: Mapping[str, Tensor]) -> Tensor:
-        """What is known of each node, and of the loop, ``[batch, nodes, features]``."""
+        """Return the features of each node and of the loop, ``[batch, nodes, features]``."""
         own = [observation[name].float() for name in ("embedding", "opcodes", "memory")]
         statements = observation["statements"].float().unsqueeze(2)
         # Nodes that are alike in all else differ in their place: runtimes round differently, and would break a tie so.
@@ -104,7 +104,7 @@ class GraphNetwork(nn.Module):
 
     @staticmethod
     def _loops(observation: Mapping[str, Tensor]) -> Tensor:
-        """The edges of each node to itself, ``[batch, nodes, kinds]``."""
+        """Return the edges of each node to itself, ``[batch, nodes, kinds]``."""
         nodes = _nodes(observation)
         return (observation[GRAPH] * (nodes.unsqueeze(1) == nodes).float()).sum(dim=3).transpose(1, 2)
 
@@ -118,14 +118,14 @@ class GraphNetwork(nn.Module):
         return (observation["part"] >= 0).float().unsqueeze(2) * self._there(observation)
 
     def _last_part_and_node(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """The part that a node would be put into, and the node that was put there last; empty where none is placed."""
+        """Return the part that a node would be put into, and the node that was put there last; empty where none is placed."""
         part, node = observation["part"].float().unsqueeze(2), self._at(observation, "previous")
         last = (node * part).sum(dim=1, keepdim=True)
         return (part == last).float() * self._placed(observation), node
 
     @staticmethod
     def _at(observation: Mapping[str, Tensor], pointer: str) -> Tensor:
-        """The node that a scalar names; none where it is -1."""
+        """Return the node that a scalar is the index of; none where it is -1."""
         return (observation[pointer].reshape(-1, 1) == _nodes(observation)).float().unsqueeze(2)
 
 
@@ -134,7 +134,7 @@ def _nodes(observation: Mapping[str, Tensor]) -> Tensor:
 
 
 class _Round(nn.Module):
-    """Each node is told what its neighbours are, along the edges of each kind and against them."""
+    """One round of message passing: along the edges of each kind and against them."""
 
     def __init__(self, width: int, kinds: int) -> None:
         super().__init__()

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 
 class Heuristic(nn.Module):
-    """Answers as an observation says that the compiler would.
+    """A network whose output is the heuristic's own advice, which is observed.
 
     Args:
-        tensor: which says so.
-        actions: of how many choices; 0 where it is a value.
+        tensor: the name of the tensor with that advice.
+        actions: the number of choices; 0 for a value.
     """
 
     def __init__(self, tensor: str, actions: int) -> None:
@@ -20,5 +20,5 @@ class Heuristic(nn.Module):
         self.tensor, self.actions = tensor, actions
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        told = observation[self.tensor]
-        return (told == torch.arange(self.actions)).float() if self.actions else told.float()
+        own = observation[self.tensor]
+        return (own == torch.arange(self.actions)).float() if self.actions else own.float()

@@ -10,6 +10,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import Tensor, nn
 
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.spec import MASK
@@ -24,12 +25,12 @@ class MaskedDqn(DefaultDQNTorchRLModule):
         self.num_atoms = 1
         self.epsilon_schedule = Scheduler(fixed_value_or_schedule=self.model_config["epsilon"], framework=self.framework)
         config = NetworkConfig(**self.model_config["network"])
-        self.encoder = LogitsNetwork(self.observation_space, self.action_space, config)
+        self.encoder = LogitsNetwork(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
         self.af = nn.Identity()
 
     @property
     def network(self) -> LogitsNetwork:
-        """What is exported; RLlib's target network copies it under the name that RLlib expects."""
+        """The network that is exported; RLlib copies it as the target network under the name ``encoder``."""
         return self.encoder
 
     def _qf_forward_helper(self, batch: dict[str, Any], encoder: nn.Module, head: nn.Module) -> dict[str, Tensor]:

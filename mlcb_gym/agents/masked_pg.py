@@ -10,6 +10,7 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.utils.torch_utils import FLOAT_MIN
 from torch import Tensor
 
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.spec import MASK
@@ -23,7 +24,7 @@ class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         config = NetworkConfig(**self.model_config["network"])
-        self.network = LogitsNetwork(self.observation_space, self.action_space, config)
+        self.network = LogitsNetwork(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
         self.value = Mlp(self.network.features.width, 1, config)
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

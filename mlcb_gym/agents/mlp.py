@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The multilayer perceptron that every network here ends in."""
+"""The multilayer perceptron at the end of every network."""
 
 from dataclasses import dataclass
 

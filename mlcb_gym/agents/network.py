@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The networks that are trained and exported: which one a task has, and the one for most of them, features and a multilayer perceptron."""
+"""The networks that are trained and exported: the choice among them, and the usual one, features and a multilayer perceptron."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,10 @@ from typing import Any
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from mlcb_gym.agents.columns import ColumnFeatures, ColumnHead, has_columns
+from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.columns import ColumnFeatures, ColumnHead
 from mlcb_gym.agents.features import Features
-from mlcb_gym.agents.graph import GRAPH, GraphNetwork
+from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.team import Team
 from mlcb_gym.agents.values import ValueNetwork
@@ -17,18 +18,23 @@ from mlcb_gym.spec import AGENT, MASK
 
 
 class LogitsNetwork(nn.Module):
-    """Observation to one number per action: logits of a policy, or the values of a Q-network. Masks are not applied."""
+    """From an observation to one number per action: logits of a policy, or the values of a Q-network. Masks are not applied.
 
-    def __init__(self, observation_space: spaces.Dict, action_space: "spaces.Discrete[Any]", config: NetworkConfig) -> None:
+    Of an agent that gives a value, to that value.
+    """
+
+    def __init__(
+        self, observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig, architecture: Architecture = Architecture()
+    ) -> None:
         super().__init__()
-        actions = int(action_space.n)
+        actions = int(action_space.n) if isinstance(action_space, spaces.Discrete) else 1
         self.features: Features | ColumnFeatures
         self.head: Mlp | ColumnHead
-        if has_columns(observation_space, actions):
-            self.features = ColumnFeatures(observation_space, actions=actions)
+        if architecture.kind == "columns":
+            self.features = ColumnFeatures(observation_space, actions=actions, architecture=architecture)
             self.head = ColumnHead(self.features, config)
         else:
-            self.features = Features(observation_space, actions=actions)
+            self.features = Features(observation_space, actions=actions, architecture=architecture)
             self.head = Mlp(self.features.width, actions, config)
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
@@ -40,18 +46,28 @@ AgentNetwork = LogitsNetwork | GraphNetwork | ValueNetwork
 PolicyNetwork = AgentNetwork | Team
 
 
-def policy_network(observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig) -> PolicyNetwork:
-    """The network of a policy: of one agent, which chooses or answers with a value, or those of several, which choose."""
+def policy_network(
+    observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig, architecture: Architecture = Architecture()
+) -> PolicyNetwork:
+    """Return the network of a policy: of one agent, or those of several agents, which choose."""
     if AGENT in observation_space.spaces:
         parts = {name: part for name, part in observation_space.items() if isinstance(part, spaces.Dict)}
-        return Team({name: agent_network(part, spaces.Discrete(part[MASK].shape[0]), config) for name, part in parts.items()})  # type: ignore[index]
-    return agent_network(observation_space, action_space, config)
+        return Team({name: agent_network(part, _choices(part), config, architecture) for name, part in parts.items()})
+    return agent_network(observation_space, action_space, config, architecture)
 
 
-def agent_network(observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig) -> AgentNetwork:
-    """The network of one agent."""
-    if not isinstance(action_space, spaces.Discrete):
-        return ValueNetwork(observation_space, config)
-    if GRAPH in observation_space.spaces:
+def agent_network(
+    observation_space: spaces.Dict, action_space: spaces.Space[Any], config: NetworkConfig, architecture: Architecture = Architecture()
+) -> AgentNetwork:
+    """Return the network of one agent."""
+    if architecture.kind == "value":
+        return ValueNetwork(observation_space, config, architecture)
+    if architecture.kind == "graph":
+        assert isinstance(action_space, spaces.Discrete)
         return GraphNetwork(observation_space, action_space, config)
-    return LogitsNetwork(observation_space, action_space, config)
+    return LogitsNetwork(observation_space, action_space, config, architecture)
+
+
+def _choices(observation_space: spaces.Dict) -> "spaces.Discrete[Any]":
+    """The action space of one agent of several, as long as its mask."""
+    return spaces.Discrete(observation_space[MASK].shape[0])  # type: ignore[index]

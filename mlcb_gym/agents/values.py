@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A network for what is answered by a value, as a priority: by how much it is higher or lower than the compiler's own heuristic has it."""
+"""A network for an agent that gives a value, as a priority: it corrects the value of the compiler's own heuristic."""
 
 from collections.abc import Mapping
 
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from mlcb_gym.agents.features import Features, heuristic_of
+from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.errors import TaskError
 
 
 class ValueNetwork(nn.Module):
-    """Observation to a value in the compiler's units, ``[batch, 1]``: the heuristic's, as a fraction of the highest there is, to a power.
-    A head of zeros gives the heuristic's own; 0 stays 0, and of all others none is out of reach.
+    """From an observation to a value in the compiler's units, ``[batch, 1]``: the heuristic's, as a fraction of the highest one, raised to a power.
+
+    A head of zeros gives the heuristic's own value. 0 stays 0; any other value can become any value above 0. Example: at a highest value of 100,
+    the heuristic's 25 and a head of ln 2 give 100 * 0.25 ** 0.5 = 50.
 
     Raises:
-        TaskError: the heuristic's is not told.
+        TaskError: the heuristic's value is not observed.
     """
 
-    def __init__(self, observation_space: spaces.Dict, config: NetworkConfig) -> None:
+    def __init__(self, observation_space: spaces.Dict, config: NetworkConfig, architecture: Architecture) -> None:
         super().__init__()
-        self.features = Features(observation_space, actions=1)
+        self.features = Features(observation_space, actions=1, architecture=architecture)
         self.head = Mlp(self.features.width, 1, config)
-        default = heuristic_of(observation_space)
+        default = architecture.heuristic_in(observation_space)
         if default is None:
             raise TaskError("a value is learnt from the compiler's own, which is not told: expected told=1")
         space = observation_space[default]

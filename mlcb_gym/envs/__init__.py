@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One file per task, and what they share."""
+"""Environments, a file for each task, and the parts that they are composed of."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,10 @@ def environments() -> dict[str, str]:
 
 
 def env_class(task: str) -> "type[CompilerEnv]":
-    """The environment of a task.
+    """Return the environment of a task.
 
     Raises:
-        TaskError: it has none.
+        TaskError: there is none.
     """
     known = environments()
     if task not in known:

@@ -16,7 +16,7 @@ from mlcb_gym.envs.turns import Turns
 
 
 class CompilerAecEnv(AECEnv[str, Observation, Any]):
-    """PettingZoo's ``AECEnv``: ``agent_selection`` is the agent that the compiler asks, ``infos[agent]["action_mask"]`` what it may answer.
+    """PettingZoo's ``AECEnv``: ``agent_selection`` is the agent that acts, ``infos[agent]["action_mask"]`` the mask of its actions.
 
     The reward of a step goes to all agents that have acted.
     """
@@ -31,11 +31,11 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         self.agents: list[str] = []
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """What the agent sees."""
+        """Return the observation space of an agent."""
         return self.observation_spaces[agent]  # the same object each time: it may be seeded
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """What the agent answers."""
+        """Return the action space of an agent."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -48,11 +48,11 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         self._ask(info)
 
     def observe(self, agent: str) -> Observation:
-        """What the agent was shown last; all zeros before it is asked for the first time."""
+        """Return the last observation of an agent; all zeros before it acts for the first time."""
         return self._turns.seen[agent]
 
     def step(self, action: Any) -> None:
-        """Takes the action of the agent that is asked; None of one whose episode is over."""
+        """Takes the action of the agent that acts; None of one whose episode is over."""
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return
@@ -64,7 +64,7 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         self._ask(info)
 
     def render(self) -> str | None:
-        """One line: the program, the steps taken, the return so far, and what was measured last."""
+        """Return one line: the program, the steps taken, the return so far, and the metrics measured last."""
         return self._turns.env.render()
 
     def close(self) -> None:
@@ -72,5 +72,5 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         self._turns.env.close()
 
     def _ask(self, info: dict[str, Any]) -> None:
-        self.agent_selection = self._turns.asked
+        self.agent_selection = self._turns.acting
         self.infos[self.agent_selection] = info

@@ -23,7 +23,7 @@ class TaskDeclaration:
     """Passages of the docstring that several tasks share, by the name that stands in braces for each."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Fills in what the declaration of the task in C++ says: the docstring's tables, and the heuristic's tensor."""
+        """Fills in the docstring, and the heuristic's tensor, from the declaration of the task in C++."""
         super().__init_subclass__(**kwargs)
         if cls.__doc__ and "{observations}" in cls.__doc__:
             spec = bind(cls.task, {})

@@ -46,7 +46,7 @@ class Driver:
         session: the compiler.
         owned: whether ``close`` ends the compiler.
         wrap: from the session to the one that episodes are begun in, as ``FunctionSession``.
-        check: raises TaskError where the bound task does not have what is asked of it.
+        check: raises TaskError where the bound task does not have what the environment needs.
 
     Raises:
         TaskError: the task cannot be bound with these parameters.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eviction: which live ranges make way in LLVM's own register allocator."""
+"""Eviction: the choice of live ranges to evict in LLVM's own register allocator."""
 
 from functools import partial
 from typing import Unpack
@@ -25,17 +25,17 @@ def first_allowed(observation: Observation) -> int:
 
 
 class EvictionEnv(CompilerEnv):
-    """Decide, range by range, what makes way in LLVM's greedy register allocator, so that a program spills little.
+    """Decide, range by range, which live ranges LLVM's greedy register allocator evicts, so that a program spills little.
 
     ## Description
-    LLVM's greedy allocator gives live ranges registers, the largest first. One that finds none free may evict others, which are then lighter, and
-    are allocated, split or spilled later; LLVM compares spill weights. What is best shows only when everything has its place. Here a policy
-    answers, after MLGO (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's own advisor for models says what may be evicted, and computes what
-    it would tell its own models. One step is one range that finds no register.
+    LLVM's greedy allocator assigns registers to live ranges, the largest first. A range without a free register may evict lighter ones from a
+    register, which are assigned, split or spilled later; LLVM compares spill weights. The effect of an eviction shows only when every range is
+    allocated. Here a policy decides, after MLGO (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's own advisor for models computes the mask
+    and the features. One step is one range without a free register.
 
     ## Action Space
     ``Discrete(33)``: the column to evict, a physical register in allocation order; or 32 to evict nothing, and split or spill the range.
-    ``info["action_mask"]`` says what is allowed. Where LLVM's own answer is none that a model may give, nobody is asked.
+    ``info["action_mask"]`` is 1 for the columns that are allowed. Where LLVM's own choice is not among them, there is no decision.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/eviction.def``, all but the last two of which LLVM declares:
@@ -46,8 +46,8 @@ class EvictionEnv(CompilerEnv):
     {rewards}
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first question. A program without any is drawn again; where
-    it was given, ``NoDecisions`` is raised.
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End
     {end}

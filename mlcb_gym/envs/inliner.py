@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inlining: which calls LLVM's own inliner inlines."""
+"""Inlining: the decision at every call of LLVM's own inliner."""
 
 import json
 from functools import partial
@@ -37,7 +37,7 @@ NOT_STOCK = {**UNKNOWN, "embedding": NO_EMBEDDING, "context": 0}
 
 
 def always(answer: int) -> ReferencePolicy:
-    """Return the policy that gives the same answer everywhere, where it is allowed."""
+    """Return the policy that takes the same action everywhere, where it is allowed."""
 
     def choose(observation: Observation) -> int:
         return answer if observation[MASK][answer] else int(np.flatnonzero(observation[MASK])[0])
@@ -46,7 +46,7 @@ def always(answer: int) -> ReferencePolicy:
 
 
 def search_priority(observation: Observation) -> float:
-    """Return how much is expected of the other answer: most where a callee may go, or where LLVM's cost is close to its threshold."""
+    """Return how promising the other decision is: most where a callee may be discarded, or where LLVM's cost is close to its threshold."""
 
     def of(name: str) -> int:
         return int(observation[name].item()) if observation[name].size else 0
@@ -66,17 +66,17 @@ FEATURES = {
 
 
 class InlinerEnv(CompilerEnv):
-    """Decide, call site by call site, what LLVM's inliner inlines, so that a program gets small.
+    """Decide, call site by call site, which calls LLVM's inliner inlines, so that a program gets small.
 
     ## Description
-    LLVM's inliner walks the call graph bottom-up and asks at every call whether to inline it. Its own heuristic adds up costs and compares
-    them with a threshold; but what a call costs shows only when everything around it has been optimised. Here a policy answers, after MLGO
-    (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's ``MLInlineAdvisor`` computes what it would tell its own models. What may not be
-    inlined, or must be, is not asked, nor is what a function calls of itself: there LLVM's heuristic decides (in an untouched compiler, nothing is
-    inlined there). One step is one call site.
+    LLVM's inliner visits the call graph bottom-up and decides at every call whether to inline it. Its own heuristic adds up costs and compares
+    them with a threshold; but the effect of inlining shows only when the code around it has been optimised. Here a policy decides, after MLGO
+    (arXiv 2101.04808), inside an unmodified LLVM 22: LLVM's ``MLInlineAdvisor`` computes the features of its own models. Calls that must or must
+    not be inlined are no decisions, nor are recursive ones: there LLVM's heuristic decides (in an untouched compiler, recursive calls are not
+    inlined). One step is one call site.
 
     ## Action Space
-    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` says what is allowed: both, but for what is ``forbidden``.
+    ``Discrete(2)``: 1 inlines the call, 0 leaves it. ``info["action_mask"]`` is 1 for both, unless one is ``forbidden``.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/inliner.def``, the first 38 of which LLVM declares:
@@ -84,35 +84,35 @@ class InlinerEnv(CompilerEnv):
     {observations}
 
     ## Rewards
-    - ``"size"``: (default - final) / default, in bytes of ``.text``, where default is what the same pipeline reaches with LLVM's own heuristic.
-    - ``"object"``: the same for all allocated sections but BSS, what stack unwinding needs included.
+    - ``"size"``: (default - final) / default, in bytes of ``.text``, where default is the size after the same pipeline with LLVM's own heuristic.
+    - ``"object"``: the same for all allocated sections but BSS, the tables of stack unwinding included.
     - ``"instructions"``, ``"throughput"``: the same for IR instructions, without generating code; for llvm-mca cycles, weighted by block
       frequency and call counts.
     - ``"none"``: 0, and nothing is measured.
 
-    It is paid at the end. With ``dense`` every step is paid what the module has shrunk since the last question, the first one from the default's
-    size on, so that the return is exactly the same; but the module is measured amid the pipeline, with only some of its functions optimised.
+    The reward is paid at the end. With ``dense`` every step is paid the decrease in size since the last decision, the first one since the default's
+    size, so that the return is exactly the same; but the module is measured amid the pipeline, with only some of its functions optimised.
 
     An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first call that is asked about. A program without any is
-    drawn again; where it was given, ``NoDecisions`` is raised.
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End
-    Terminated when the pipeline is through, by an illegal action, or when the compiler crashes or exceeds its limits on what was chosen. Once the
-    module has grown by the factor ``growth``, LLVM asks no more. Truncated when the machine fails (the worker is killed): no reward, and
+    Terminated at the end of the pipeline, by an illegal action, or when the compiler crashes or exceeds its limits on what was chosen. Once the
+    module has grown by the factor ``growth``, there are no more decisions. Truncated when the machine fails (the worker is killed): no reward, and
     ``info["error"]``.
 
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``pipeline`` | ``"default<Oz>"`` | what the inliner is part of, as ``opt -passes`` reads it; ``"scc-oz-module-inliner"`` is it alone |
+    | ``pipeline`` | ``"default<Oz>"`` | pipeline with the inliner, as ``opt -passes`` reads it; ``"scc-oz-module-inliner"`` is the inliner alone |
     | ``reward`` | ``"size"`` | see Rewards |
     | ``embedding`` | ``"none"`` | IR2Vec embeddings of caller and callee: ``"symbolic"`` or ``"flow-aware"`` |
-    | ``context`` | False | whether the callee can go, and what was answered about other calls of it |
+    | ``context`` | False | observe whether the callee can be discarded, and the decisions about other calls of it |
     | ``growth`` | 2.0 | factor by which the IR may grow |
-    | ``dense`` | False | measure at every question; otherwise at the end alone |
+    | ``dense`` | False | measure at every decision; otherwise at the end alone |
     {arguments}
 
     The stock compiler is an untouched ``opt``, a process for each episode, over LLVM's interactive channel. It has no ``dense``, ``embedding``,
@@ -174,7 +174,7 @@ def _stock() -> StockSession:
 
 
 def _vocabulary(embedding: str) -> dict[str, Any]:
-    """The parameters that say with which vocabulary is embedded."""
+    """The parameters of the vocabulary of embeddings."""
     if embedding == NO_EMBEDDING:
         return {}
     text = toolchain.vocabulary().read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop distribution: how innermost loops are split before they are vectorized."""
+"""Loop distribution: the partition of innermost loops before they are vectorized."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -31,12 +31,12 @@ FORBIDDABLE: tuple[set[int], ...] = (set(), {0}, {1})
 
 DISTRIBUTOR = 1
 NODES = 3
-"""Where the number of nodes of a loop stands in ``loop``."""
+"""Index in ``loop`` of the number of nodes."""
 
 
 def partition(observation: Observation, action: int) -> Hashable | None:
-    """Return the part of each node of the loop, where this answer places the last one; None before. Answers in another order often make the same
-    loops."""
+    """Return the part of each node of the loop, where this action places the last one; None before. Actions in another order often make the same
+    partition."""
     agent, seen = acting_agent(observation)
     nodes, part = int(seen["loop"][NODES]), seen["part"]
     if agent != DISTRIBUTOR or int((part[:nodes] < 0).sum()) > 1:
@@ -51,53 +51,54 @@ class LoopDistributionEnv(CompilerEnv):
     """Split innermost loops, statement by statement, into loops that are vectorized well.
 
     ## Description
-    A loop that mixes what can be vectorized with what cannot is vectorized not at all; one that walks many arrays wears out the cache. Split, or
-    distributed, each part is a loop of its own. Here two agents split every innermost loop of a program by turns, after RL-LoopDistribution
-    (LLVM-HPC 2022), before the vectorizer of an unmodified LLVM 22. Statements that depend on each other in a cycle are one node, and stay together;
-    the ``selector`` says which node comes next, of those that may, and the ``distributor`` whether a new part begins with it. Whatever they
-    answer, the program computes the same. Who has but one choice is not asked.
+    A loop with statements that cannot be vectorized is not vectorized at all; one that accesses many arrays exceeds the cache. Distribution makes
+    each part of it a loop of its own. Here two agents take turns to partition every innermost loop of a program, after RL-LoopDistribution
+    (LLVM-HPC 2022), before the vectorizer of an unmodified LLVM 22. Statements that depend on each other in a cycle are one node, and stay together.
+    The ``selector`` chooses the node that is placed next, among those whose predecessors are placed; the ``distributor`` decides whether a new part
+    begins with it. Every partition computes the same. Where there is only one choice, there is no decision.
 
     ## Action Space
-    ``Discrete(64)``. Of the selector, a node; of the distributor, 1 to begin a new part with the node, 0 to put it into the last one.
-    ``info["action_mask"]`` says what is allowed.
+    ``Discrete(64)``. For the selector, a node; for the distributor, 1 to begin a new part with the node, 0 to put it into the last one.
+    ``info["action_mask"]`` is 1 for the actions that are allowed.
 
     ## Observation Space
-    A ``Dict``: ``agent``, 0 where the selector is asked, 1 where the distributor is; and a part for each of them, that of the other all zeros,
-    of the tensors declared in ``native/tasks/loop_distribution.def``. Behind the nodes of a loop, how many the last of ``loop`` says, are zeros.
+    A ``Dict``: ``agent``, 0 where the selector acts, 1 where the distributor does; and for each of them a ``Dict`` of the tensors declared in
+    ``native/tasks/loop_distribution.def``, all zeros for the agent that does not act. Axes of nodes are padded with zeros; the last element of
+    ``loop`` is the number of nodes.
 
     {observations}
 
-    ``mlcb_gym.envs.rllib`` and ``mlcb_gym.envs.aec`` show it as environments of two agents to RLlib and PettingZoo.
+    ``mlcb_gym.envs.rllib`` and ``mlcb_gym.envs.aec`` make it an environment of two agents for RLlib and PettingZoo.
 
     ## Rewards
-    - ``"cost"``: (default - final) / default, for LLVM's cost model of the instructions in loops, each as often as it runs; default is what
-      ``pipeline`` comes to without any split. Latencies and caches are not in it.
-    - ``"throughput"``: the same for llvm-mca's cycles of the program, weighted by block frequency and call counts: no caches either, and loops
-      that are vectorized run rarely by their block frequency.
+    - ``"cost"``: (default - final) / default, for LLVM's cost model of the instructions in loops, each as often as it runs; default is the cost
+      after ``pipeline`` without any distribution. It does not include latencies and caches.
+    - ``"throughput"``: the same for llvm-mca's cycles of the program, weighted by block frequency and call counts. It does not include caches either,
+      and block frequencies underestimate loops that are vectorized.
     - ``"text"``: the same for bytes of ``.text``.
-    - ``"time"``: the same for the seconds that the program runs. It is really built, in memory, with the code generator as ``clang -O3`` has it, and
-      run in turns with what ``pipeline`` makes of it without any split, each time anew and not from a cache, 8 times each in processes of their own
-      (fewer, but 3 at least, after 5 seconds); the least counts. A program that defines ``double mlcb_seconds(void)`` says itself how long what
-      counts took, as the kernels do; of any other it is the CPU time of ``main``, called without arguments. One program at a time is timed on a
-      machine, whoever asks. Rewards and ``info`` differ from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or
-      takes more than 5 seconds of CPU, or the rest of the turn, is a ``CompilerError`` of ``reset``.
+    - ``"time"``: the same for the seconds that the program runs. It is compiled in memory, with the code generator of ``clang -O3``, and run
+      alternately with the program without any distribution, 8 times each in processes of their own (fewer, but at least 3, after 5 seconds); the
+      least time counts, and nothing is cached. A program that defines ``double mlcb_seconds(void)``, as the kernels do, returns its own time; for any
+      other it is the CPU time of ``main``, called without arguments. One program at a time is timed on a machine. Rewards and ``info`` differ
+      from run to run: ``spec.nondeterministic``. A program that cannot be run, crashes, or takes more than 5 seconds of CPU, or the rest of the
+      turn, is a ``CompilerError`` of ``reset``.
     - ``"none"``: 0, and nothing is measured.
 
-    It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
+    The reward is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first loop that can be split. A program without any is drawn
-    again; where it was given, ``NoDecisions`` is raised.
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by
+    another draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End
-    Terminated when all loops of the program are split and the pipeline is through, by an illegal action, or when the compiler crashes or exceeds its
+    Terminated at the end of the pipeline, by an illegal action, or when the compiler crashes or exceeds its
     limits on what was chosen. Truncated when the machine fails (the worker is killed): no reward, and ``info["error"]``.
 
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
     | ``programs`` | ``"loops/train"`` | paths of .c, .cpp, .bc or .ll files, folders, or names of corpora, ``loops/composed/0-99`` too |
-    | ``pipeline`` | ``"default<O3>"`` | whose loops are split before its vectorizer, as ``opt -passes`` reads it |
+    | ``pipeline`` | ``"default<O3>"`` | pipeline with the vectorizer that loops are distributed before, as ``opt -passes`` reads it |
     | ``reward`` | ``"cost"`` | see Rewards |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have |
     | ``dimension`` | 300 | length of the IR2Vec embedding of a node; 0 for none |

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Phase ordering: which pass sub-sequence runs next."""
+"""Phase ordering: the choice of the pass sub-sequence that runs next."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ def _clip(change: float, bound: float = 0.2) -> float:
 
 
 def read_actions(actions: Actions) -> list[str]:
-    """The pipeline texts of an action space: the name of a list that ships, a text file with one a line, or the texts themselves.
+    """Return the pipeline texts of an action space, given by the name of a list that ships, a text file with one a line, or themselves.
 
     Raises:
         TaskError: there is no such list.
@@ -91,13 +91,13 @@ PIPELINES = {
     f"{OS}, minsize kept": OS,
     f"{O2}, minsize kept": O2,
 }
-"""Fixed sequences that anybody would try. They are no -Os and no -O2: every function carries ``minsize``, as for -Oz, and keeps it."""
+"""Obvious fixed sequences. They are not -Os and -O2: every function has ``minsize``, as for -Oz, and keeps it."""
 
 CLANG = {
     "clang -Os": f"{{force-remove-attribute=minsize}} forceattrs ; {OS}",
     "clang -O2": f"{{force-remove-attribute=minsize,force-remove-attribute=optsize}} forceattrs ; {O2}",
 }
-"""What clang itself makes at its other levels, whose functions carry other attributes. Nothing that a policy for -Oz may choose."""
+"""The pipelines of clang at its other levels, whose functions have other attributes. A policy for -Oz may not choose them."""
 
 
 def fixed_sequences(texts: Sequence[str]) -> dict[str, Any]:
@@ -125,14 +125,14 @@ class PosetRLEnv(CompilerEnv):
     """Choose, one by one, the pass sub-sequences that make a module small and fast.
 
     ## Description
-    LLVM's ``-Oz`` runs the same passes in the same order on every program, although what one pass leaves decides what the next can do.
-    Here a policy orders them: at every step it sees the module and picks the sub-sequence of passes that runs next. After POSET-RL
-    (ISPASS 2022), on an unmodified LLVM 22. One step is one sub-sequence over the whole module.
+    LLVM's ``-Oz`` runs the same passes in the same order on every program, although each pass depends on the code that the one before leaves.
+    Here a policy orders them: at every step it observes the module and chooses the sub-sequence of passes that runs next, after POSET-RL
+    (ISPASS 2022), in an unmodified LLVM 22. One step is one sub-sequence over the whole module.
 
     ## Action Space
     ``Discrete(n)``, one for each pipeline text in ``actions``; ``stop``, where it is listed, ends the episode. A text is what ``opt -passes``
-    takes, with global options around it where wanted, in stages: ``{inline-threshold=25} default<Oz> ; iroutliner``.
-    ``info["action_mask"]`` says what is allowed: an action that cannot change the module, or is forbidden, is not.
+    takes, in stages, each optionally with global options before it: ``{inline-threshold=25} default<Oz> ; iroutliner``.
+    ``info["action_mask"]`` is 1 for the actions that are allowed: not for one that cannot change the module, or is forbidden.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/posetrl.def``:
@@ -141,9 +141,9 @@ class PosetRLEnv(CompilerEnv):
 
     ## Rewards
     - ``"size"``: (size before - size after) / size of ``-Oz``, where size is the bytes of all allocated sections of the object file but BSS.
-      The return of an episode is what it saved since its start, in units of the size that ``-Oz`` reaches.
+      The return of an episode is the decrease in size since its start, in units of the size that ``-Oz`` reaches.
     - ``"throughput"``: the same for llvm-mca cycles, weighted by block frequency and call counts.
-    - ``"poset"``: 10 clip(saved size / max(unoptimised - Oz, 1 % of Oz), ±0.2) + 5 clip(saved cycles / cycles of Oz, ±0.2), the paper's.
+    - ``"poset"``: the paper's, 10 clip(decrease in size / max(unoptimised - Oz, 1 % of Oz), ±0.2) + 5 clip(decrease in cycles / cycles of Oz, ±0.2).
     - ``"instructions"``: the same as ``"size"`` for IR instructions, without generating code.
     - ``"none"``: 0, and nothing is measured.
 

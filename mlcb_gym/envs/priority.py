@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Priority: in which order LLVM's own register allocator takes live ranges."""
+"""Priority: the order in which LLVM's own register allocator allocates live ranges."""
 
 from functools import partial
 from typing import Unpack
@@ -26,17 +26,17 @@ def small_first(observation: Observation) -> np.ndarray:
 
 
 class PriorityEnv(CompilerEnv):
-    """Decide in which order LLVM's greedy register allocator takes live ranges, so that a program spills little.
+    """Decide in which order LLVM's greedy register allocator allocates live ranges, so that a program spills little.
 
     ## Description
-    LLVM's greedy allocator keeps the live ranges that have no register yet in a queue. What comes first finds registers free; what comes late evicts,
-    or is split or spilled. LLVM takes the global before the local, and the large before the small. Here a policy gives the priorities, after MLGO's
-    successors, inside an unmodified LLVM 22. One step is one range that enters the queue.
+    LLVM's greedy allocator keeps live ranges without a register in a priority queue. The first ones find free registers; later ones evict, or are
+    split or spilled. LLVM allocates global ranges before local ones, and large ones before small ones. Here a policy gives the priorities, after
+    MLGO's successors, inside an unmodified LLVM 22. One step is one range that enters the queue.
 
     ## Action Space
-    ``Box(0, 1, (1,), float32)``: the priority, in units of 2^32; the highest comes first. A policy that is exported gives it in LLVM's own units, as
-    ``priority_default`` is. What equals that is exactly LLVM's own answer, which has more bits than a float: of equal ones LLVM's order remains.
-    To a stock compiler it is the float, cut to an integer.
+    ``Box(0, 1, (1,), float32)``: the priority, in units of 2^32; the highest comes first. An exported policy gives it in LLVM's own units, as
+    ``priority_default`` is. LLVM's priorities have more bits than a float: a value equal to ``priority_default`` stands for exactly LLVM's own. A
+    stock compiler truncates the float to an integer.
 
     ## Observation Space
     A ``Dict`` of the tensors declared in ``native/tasks/priority.def``, the first three of which LLVM declares to a model:
@@ -47,8 +47,8 @@ class PriorityEnv(CompilerEnv):
     {rewards}
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at the first range. A program without any is drawn again; where
-    it was given, ``NoDecisions`` is raised.
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End
     {end}
@@ -83,7 +83,7 @@ class PriorityEnv(CompilerEnv):
 
     def __init__(self, **options: Unpack[RegAllocOptions]) -> None:
         super().__init__(**env_arguments(PRIORITY, **options))
-        highest = self.task_spec.agents[0].tensor("priority_default").high  # a power of two: no bit is lost where an action is multiplied by it
+        highest = self.task_spec.agents[0].tensor("priority_default").high  # a power of two, so that the product with an action is exact
         self.action_space = spaces.Box(0, 1, (1,), np.float32)
         self._actions = Values(self.action_space, unit=highest)
 

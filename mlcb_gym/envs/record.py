@@ -17,7 +17,7 @@ Action = np.int64 | int | np.ndarray
 
 
 class FeatureKind(StrEnum):
-    """How a network scales a tensor. A tensor without a kind is taken as ``asinh`` of its elements."""
+    """The scaling of a tensor in a network. A tensor without a kind becomes ``asinh`` of its elements."""
 
     FRACTION = "fraction"
     """Between 0 and 1, taken as it is."""
@@ -55,7 +55,7 @@ def equal_priority(observation: Observation) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRecord:
-    """What the tools know of a task.
+    """Facts about a task that the tools need.
 
     Args:
         corpus: the programs that it is trained on and judged by.

@@ -26,7 +26,7 @@ REWARDS = {
 }
 
 NOT_STOCK_REWARDS = ("cost", "cost_guarded", "throughput")
-"""The rewards that an object file does not tell."""
+"""The rewards that cannot be measured in an object file."""
 
 EPISODES = ("module", "function")
 
@@ -122,7 +122,7 @@ def env_arguments(
     """Return the arguments that make a ``CompilerEnv`` an environment of the register allocator.
 
     Args:
-        advisor: the options with which an untouched compiler asks.
+        advisor: the options of an untouched compiler that connect its advisor.
 
     Raises:
         TaskError: the arguments contradict each other.

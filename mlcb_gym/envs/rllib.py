@@ -12,7 +12,7 @@ from mlcb_gym.envs.turns import Turns
 class RllibMultiAgentEnv(MultiAgentEnv):
     """RLlib's ``MultiAgentEnv``: one agent acts at a time, the one that the observation is for.
 
-    The reward of a step goes to all agents that have acted, and the end of an episode shows each of them what it saw last.
+    The reward of a step goes to all agents that have acted; at the end of an episode each of them gets its last observation.
     """
 
     def __init__(self, env: CompilerEnv) -> None:
@@ -24,14 +24,14 @@ class RllibMultiAgentEnv(MultiAgentEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """See ``CompilerEnv.reset``."""
         info = self._turns.reset(seed, options)
-        return self._of(self._turns.asked), {self._turns.asked: info}
+        return self._of(self._turns.acting), {self._turns.acting: info}
 
     def step(self, action_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
-        """Takes the action of the agent that is asked."""
-        reward, terminated, truncated, info = self._turns.step(action_dict[self._turns.asked])
-        shown = self._turns.acted if terminated or truncated else {self._turns.asked}
+        """Takes the action of the agent that acts."""
+        reward, terminated, truncated, info = self._turns.step(action_dict[self._turns.acting])
+        shown = self._turns.acted if terminated or truncated else {self._turns.acting}
         rewards = dict.fromkeys(sorted(self._turns.acted), reward)
-        infos = {self._turns.asked: info} if self._turns.asked in shown else {}
+        infos = {self._turns.acting: info} if self._turns.acting in shown else {}
         return self._of(*sorted(shown)), rewards, {"__all__": terminated}, {"__all__": truncated}, infos
 
     def close(self) -> None:

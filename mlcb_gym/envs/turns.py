@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several agents that take turns, as RLlib and PettingZoo see them."""
+"""Several agents that take turns, as RLlib and PettingZoo have them."""
 
 from typing import Any
 
@@ -8,10 +8,11 @@ import numpy as np
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.halves import Info
 from mlcb_gym.envs.record import Observation
+from mlcb_gym.spec import MASK
 
 
 class Turns:
-    """An episode, told agent by agent: what each of them saw last, and whether it has acted.
+    """An episode by agents: the last observation of each, and whether it has acted.
 
     Args:
         env: an environment of several agents. The reward of a step is shared: it is paid to all who have acted.
@@ -26,26 +27,26 @@ class Turns:
         self.acted: set[str] = set()
 
     @property
-    def asked(self) -> str:
-        """The name of who is asked."""
+    def acting(self) -> str:
+        """The name of the agent that acts."""
         return self.env.agent.name
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> Info:
-        """Begins an episode."""
+        """Starts an episode; returns its ``info``."""
         _, info = self.env.reset(seed=seed, options=options)
         self.seen = {name: agent.observation({}) for name, agent in self.agents.items()}
         self.acted = set()
-        return self._look(info)
+        return self._store(info)
 
     def step(self, action: Any) -> tuple[float, bool, bool, Info]:
-        """The action of who is asked; its reward, whether that ended the episode, or cut it short, and what else is known."""
-        self.acted.add(self.asked)
+        """Takes the action of the agent that acts; returns the reward, ``terminated``, ``truncated`` and ``info``."""
+        self.acted.add(self.acting)
         _, reward, terminated, truncated, info = self.env.step(action)
-        return reward, terminated, truncated, self._look(info)
+        return reward, terminated, truncated, self._store(info)
 
-    def _look(self, info: Info) -> Info:
-        """Takes down what is asked; the mask is as long as the agent has choices."""
+    def _store(self, info: Info) -> Info:
+        """Stores the observation; the mask in ``info`` is as long as the agent has choices."""
         observation = self.env.observation
-        self.seen[self.asked] = observation if len(self.agents) == 1 else observation[self.asked]
+        self.seen[self.acting] = observation if len(self.agents) == 1 else observation[self.acting]
         mask = self.env.agent.mask
-        return info if mask is None else info | {"action_mask": np.asarray(self.seen[self.asked][mask])}
+        return info if mask is None else info | {MASK: np.asarray(self.seen[self.acting][mask])}

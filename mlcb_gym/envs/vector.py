@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""N compilers at work behind one Python process: every action is sent before the first answer is awaited."""
+"""N compilers at work behind one Python process: every action is sent before the first observation is awaited."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -15,7 +15,7 @@ from mlcb_gym.session import Session
 
 
 class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
-    """A vector environment whose sub-environments share one session; each step costs as much as the slowest compiler among them.
+    """A vector environment whose sub-environments share one session; a step takes as long as the slowest compiler.
 
     Args:
         make: the class of the sub-environments.
@@ -54,7 +54,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     @property
     def timing(self) -> Timing:
-        """The sum over the sub-environments; each is waited for after the other, so that ``waiting`` is what Python itself waited."""
+        """The sum over the sub-environments, which are waited for one after another: ``waiting`` is the time that Python itself waited."""
         total = Timing()
         for env in self.envs:
             total.steps += env.timing.steps
@@ -97,7 +97,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return self._batch(observations), rewards, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends every episode, and the compiler, which the first sub-environment owns, where it is ours."""
+        """Ends every episode and, where the first sub-environment owns it, the compiler."""
         for env in reversed(self.envs):
             env.close()
 

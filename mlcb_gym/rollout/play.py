@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions
 from mlcb_gym.rollout.trace import Trace
+from mlcb_gym.spec import MASK
 
 PARALLEL = 4
 """Compilers at work at once, where nobody says otherwise."""
@@ -103,7 +104,7 @@ def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
     remaining = iter(actions)
 
     def choose(observation: Observation) -> int | None:
-        return next((action for action in remaining if observation["action_mask"][action]), None)
+        return next((action for action in remaining if observation[MASK][action]), None)
 
     return episode(program, choose)
 

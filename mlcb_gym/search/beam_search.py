@@ -14,6 +14,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.play import PARALLEL
 from mlcb_gym.search.decisions import Actions, Decision, back_up
+from mlcb_gym.spec import MASK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
         raise TaskError(f"{env.task}: a look-ahead needs what is measured after every step, expected dense=True and a reward that measures")
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
-    allowed = np.flatnonzero(env.observation["action_mask"])
+    allowed = np.flatnonzero(env.observation[MASK])
     for group in np.array_split(allowed, -(-len(allowed) // PARALLEL)):
         working = {int(action): made.enter_context(closing(env.fork())) for action in group}
         for action, clone in working.items():

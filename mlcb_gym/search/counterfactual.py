@@ -17,6 +17,7 @@ from mlcb_gym.envs.record import Observation, equal_priority
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
 from mlcb_gym.search.decisions import Actions, Decision
+from mlcb_gym.spec import MASK
 
 SearchPriority = Callable[[Observation], float]
 """How much is expected of looking into a decision; more than 0."""
@@ -126,7 +127,7 @@ def _known(env: CompilerEnv, taken: Actions, own: int, ratio: float, weight: flo
 
 def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_Contrasted]:
     """A clone for every answer that is allowed and not known."""
-    for action in np.flatnonzero(env.observation["action_mask"]):
+    for action in np.flatnonzero(env.observation[MASK]):
         if np.isinf(decision.outcomes[action]):
             yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
 

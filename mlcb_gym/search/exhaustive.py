@@ -12,7 +12,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.search.decisions import Actions, Decision, back_up
-from mlcb_gym.spec import acting_agent
+from mlcb_gym.spec import MASK, acting_agent
 
 EquivalenceKey = Callable[[Observation, int], Hashable | None]
 """From an observation and the answer to it to what is settled by that for good, None where nothing is: sequences that settle the same one after
@@ -74,7 +74,7 @@ class _Tree:
 
     def state(self, taken: Actions, observation: Observation) -> _State:
         if taken not in self.states:
-            self.states[taken] = _State(observation, np.flatnonzero(acting_agent(observation)[1]["action_mask"]))
+            self.states[taken] = _State(observation, np.flatnonzero(acting_agent(observation)[1][MASK]))
         return self.states[taken]
 
     def descend(self, env: CompilerEnv, *, by_heuristic: bool) -> None:

@@ -14,23 +14,23 @@ from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
-HEARING_SECONDS = 1.0
-"""How long a compiler may still speak when it is asked late for an answer that was due."""
+LATE_SECONDS = 1.0
+"""Seconds that a message may still take when ``receive`` is called after its deadline."""
 
 
 class Episode:
     """The learner's end of an episode.
 
-    A turn of the compiler begins with the episode, and with every advice; it has its deadline from there. ``cache`` counts what a worker's
-    cache of sizes answered in all episodes before this one; it is there with the first message.
+    A turn of the compiler begins with the episode, and with every advice; its deadline counts from there. ``cache`` has the hits and misses of a
+    worker's cache of sizes in all episodes before this one, from the first message on.
 
     Args:
-        host: the channel to the compiler, which is about to speak; it is the episode's from now on.
+        host: the channel to the compiler, which sends the next message; the episode owns it from now on.
         spec: the task as bound at both ends.
-        request: what the compiler was told at its start.
+        request: the request that the episode was started with.
         serializer: that of the channel, for the channels of its clones.
         local: whether the compiler is a process of this machine, which can be killed.
-        give_up: called when the compiler let its first turn pass without so much as saying who it is: what starts compilers is stuck.
+        give_up: called when not even the message that introduces the compiler came in the first turn: the process that starts compilers is stuck.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class Episode:
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self.cache: Mapping[str, int] = {}
         self._child: int | None = None
-        self._introduced = False  # has said who it is
-        self._heard: _native.Message | None = None
+        self._introduced = False  # whether the message with its process id came
+        self._received: _native.Message | None = None
         self._fault: CompilerError | SessionLost | None = None
         self._begin_turn()
 
@@ -63,44 +63,44 @@ class Episode:
         local: bool = True,
         give_up: Callable[[], None] = lambda: None,
     ) -> "Episode":
-        """An episode on a connected Unix socket, which it takes over."""
+        """Return an episode on a connected Unix socket, which it owns from now on."""
         host = _native.LearnerEnd(socket, spec.json, list(request.metrics), request.measure, serializer)
         return cls(host, spec, request, serializer, local=local, give_up=give_up)
 
     def receive(self) -> _native.Message:
-        """The compiler's next observation, or the end of the episode.
+        """Return the next observation, or the end of the episode.
 
         Raises:
-            CompilerError: the compiler failed on what it was told to do, and said why.
-            SessionLost: the compiler is gone, silent beyond its limit, or talks nonsense.
+            CompilerError: the compiler failed on what it was advised, and sent the reason.
+            SessionLost: the compiler is gone, exceeded its turn, or sent a message that is none.
         """
         if self._fault is not None:
             raise self._fault
-        while self._heard is None:
-            self._heard = self._hear()
-        message, self._heard = self._heard, None
+        while self._received is None:
+            self._received = self._receive()
+        message, self._received = self._received, None
         return self._understood(message)
 
     def ready(self) -> bool:
-        """Whether ``receive`` returns or raises at once; while it does not, what the compiler says makes ``fileno`` readable."""
+        """Whether ``receive`` returns or raises at once. While it does not, a message of the compiler makes ``fileno`` readable."""
         try:
             with translated():
-                while self._heard is None and self._fault is None and self._host.readable():
-                    self._heard = self._hear()
+                while self._received is None and self._fault is None and self._host.readable():
+                    self._received = self._receive()
         except (CompilerError, SessionLost) as error:
             self._fault = error
-        return self._heard is not None or self._fault is not None or time.monotonic() > self._turn_ends
+        return self._received is not None or self._fault is not None or time.monotonic() > self._turn_ends
 
     def fileno(self) -> int:
-        """What to wait on until ``ready``, as a selector does."""
+        """Return the descriptor to wait on until ``ready``, as a selector does."""
         return self._host.fileno()
 
     def advise(self, advice: int | float) -> None:
-        """Answers the last observation. Whether the compiler is still there, ``receive`` says."""
-        self._tell(partial(self._host.advise, advice))
+        """Sends advice for the last observation. A compiler that is gone is an error of ``receive``."""
+        self._send(partial(self._host.advise, advice))
 
     def delegate(self, models: Sequence[bytes]) -> None:
-        """Leaves the last observation, and all that would follow it, to models in the compiler; what comes next is the end.
+        """Lets models in the compiler take this decision and all that follow; the next message is the end.
 
         Args:
             models: the contents of an ONNX file for each agent.
@@ -112,10 +112,10 @@ class Episode:
             raise TaskError(f"{self._spec.task}: a stock compiler takes no models, expected a worker")
         if len(models) != len(self._spec.agents):
             raise TaskError(f"{self._spec.task}: {len(models)} models, expected {len(self._spec.agents)}: one for each agent")
-        self._tell(partial(self._host.delegate, models))
+        self._send(partial(self._host.delegate, models))
 
     def fork(self) -> "Episode":
-        """A clone of the compiler at this very decision; its first message is the observation that this episode had last.
+        """Return an episode in a clone of the compiler at this decision; its first message is the observation that this episode had last.
 
         Raises:
             SessionLost: the compiler is gone.
@@ -137,27 +137,27 @@ class Episode:
             self._child = None
 
     def _understood(self, message: _native.Message) -> _native.Message:
-        """A state; anything else ends the conversation."""
+        """Return an observation or an end; any other message ends the episode with an error."""
         if message.kind not in ("observation", "episode_end"):
             raise self._left(message.kind)
         return message
 
     def _left(self, kind: str) -> CompilerError | SessionLost:
-        """What it means that the compiler said something else than a state."""
+        """Return the error for a message that is neither an observation nor an end."""
         return SessionLost(f"the compiler said {kind!r} where an observation was due")
 
     def _silent(self) -> CompilerError | SessionLost:
-        """Gives up a compiler that let its turn pass without a word; says what that means."""
+        """Gives up a compiler that exceeded its turn; returns the error."""
         self.close()
         if not self._introduced:
             self._give_up()
         return SessionLost(f"the compiler was silent for {self._turn_seconds:g} s")
 
-    def _tell(self, say: Callable[[], None]) -> None:
-        """Ends our turn; what comes of it, ``receive`` says."""
+    def _send(self, send: Callable[[], None]) -> None:
+        """Sends a message, which ends the learner's turn; a failure is an error of ``receive``."""
         try:
             with translated():
-                say()
+                send()
         except (CompilerError, SessionLost) as error:
             self._fault = error
         self._begin_turn()
@@ -165,11 +165,11 @@ class Episode:
     def _begin_turn(self) -> None:
         self._turn_ends = time.monotonic() + self._turn_seconds
 
-    def _hear(self) -> _native.Message | None:
-        """The compiler's next message; None for the first one of a worker's child, which says who it is."""
+    def _receive(self) -> _native.Message | None:
+        """Return the next message; None for the first one of a worker's child, which has its process id."""
         with translated():
             try:
-                message = self._host.receive(max(self._turn_ends - time.monotonic(), HEARING_SECONDS))
+                message = self._host.receive(max(self._turn_ends - time.monotonic(), LATE_SECONDS))
             except _native.Timeout as error:
                 raise self._silent() from error
         if message.kind != "begin" or self._introduced:
@@ -182,14 +182,14 @@ class Episode:
         return None
 
     def _watch(self, pid: int) -> None:
-        """Keeps hold of the child: its number alone may be another process's by the time it is needed."""
+        """Opens the child's process: its number alone may belong to another process by the time it is needed."""
         if self._local and pid != os.getpid():  # a scripted compiler is a thread of ours
             with suppress(ProcessLookupError):
                 self._child = os.pidfd_open(pid)
 
 
 def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
-    """The process id, and what the cache answered."""
+    """Return the process id, and the counts of the cache."""
     try:
         said = json.loads(begin)
         return int(said["pid"]), dict(said.get("cache", {}))
@@ -199,7 +199,7 @@ def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Errors of the channel, and of a machine that has no more to give, as errors of the package."""
+    """Raises errors of the channel, and of a machine without resources, as errors of this package."""
     try:
         yield
     except _native.PeerError as error:

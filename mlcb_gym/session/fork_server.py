@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said to an `mlcb-worker`, wherever it runs."""
+"""Episodes in the children of one `mlcb-worker`, on this machine or another."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ class ForkServerSession(ABC):
 
     Args:
         serializer: how tensors are written: bitstream, json or protobuf.
-        name: of the worker, for what is said of its loss.
+        name: the worker's, for errors.
         local: whether its children are processes of this machine.
     """
 
@@ -63,18 +63,18 @@ class ForkServerSession(ABC):
 
     @abstractmethod
     def _reach(self) -> _native.LearnerEnd:
-        """Starts a worker; its control channel."""
+        """Starts a worker; returns its control channel."""
 
     def _is_alive(self) -> bool:
-        """Whether the worker is there, as far as can be told without asking."""
+        """Whether the worker runs, as far as is known without a message."""
         return self._control is not None and self._control.fileno() >= 0
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
-        """How the worker gets the program."""
+        """The fields of a request that give the worker its program."""
         return {"program": str(request.program)}
 
     def _giving_up(self) -> Callable[[], None]:
-        """What ends the worker that is there now."""
+        """Return a function that ends the present worker."""
         assert self._control is not None
         return self._control.close
 

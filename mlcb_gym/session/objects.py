@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How large an object file is, by the same measure as in the compiler."""
+"""The size of an object file, by the same measure as in the compiler."""
 
 import json
 import subprocess
@@ -11,12 +11,12 @@ from mlcb_gym import toolchain
 
 
 def object_size(path: Path) -> int:
-    """Bytes of all allocated sections that are not BSS."""
+    """Return the bytes of all allocated sections that are not BSS."""
     return sum(section["Size"] for section in _loaded(path))
 
 
 def object_metrics(path: Path, names: Sequence[str]) -> dict[str, float]:
-    """``size`` and ``text`` of an object, those that are named."""
+    """Return ``size`` and ``text`` of an object file, those that are named."""
     loaded = _loaded(path)
     measured = {"size": sum(s["Size"] for s in loaded), "text": sum(s["Size"] for s in loaded if _has(s["Flags"], "SHF_EXECINSTR"))}
     return {name: measured[name] for name in names}

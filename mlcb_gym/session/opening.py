@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A session from a text, for who has nothing but words: a command line, a file."""
+"""A session from its URI, for command lines and files."""
 
 from urllib.parse import parse_qs, urlsplit
 

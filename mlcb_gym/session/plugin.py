@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Episodes in LLVM's own `opt` with the plugin: a process for each, slower than the worker, which leaves the module that it made."""
+"""Episodes in LLVM's own `opt` with the plugin: a process for each, slower than the worker, whose output can be kept."""
 
 import json
 import time
@@ -20,14 +20,14 @@ START_SECONDS = 60.0
 POLL_SECONDS = 0.2
 
 CHANNELS = {"pipe": _native.LearnerEnd.fifo, "shm": _native.LearnerEnd.shm}
-"""How `opt` is reached: the learner's end of each, at a path."""
+"""The kinds of channel to `opt`: the learner's end of each, at a path."""
 
 
 class PluginSession:
     """An `opt` for each episode, over FIFOs or shared memory in a temporary folder that goes with it.
 
     Args:
-        keep: where the bitcode of an episode goes when it ends well; the last episode's is there.
+        keep: the file that the bitcode of an episode is moved to, when it ends without an error.
         channel: one of ``CHANNELS``.
         serializer: how tensors are written: bitstream, json or protobuf.
     """
@@ -38,21 +38,21 @@ class PluginSession:
         self._keep, self._channel, self._serializer = keep, channel, serializer
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task; whether the compiler takes every parameter, an episode's beginning says."""
+        """Binds the task; a parameter that the compiler does not take is an error of an episode's first message."""
         return bind(task, parameters)
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         """Starts `opt` on the program.
 
         Raises:
-            TaskError: the request asks for what a stock tool does not know.
+            TaskError: the request has fields that a stock tool does not know.
         """
         if replace(request, forbidden=(), target=Target()) != request:
             raise TaskError("a stock opt takes neither forbidden actions nor a target: use the worker")
         return PluginEpisode(spec, request, self._keep, self._channel, self._serializer)
 
     def close(self) -> None:
-        """Nothing is left: every `opt` ends with its episode."""
+        """Does nothing: every `opt` ends with its episode."""
 
 
 class PluginEpisode(Episode):

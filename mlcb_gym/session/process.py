@@ -17,7 +17,7 @@ from mlcb_gym.session.request import Limits
 
 STOP_SECONDS = 5.0
 
-#: How a process ends that somebody else ended.
+#: Return codes of a process that another one ended.
 _KILLED = frozenset(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
 
@@ -69,7 +69,7 @@ class ToolProcess:
         self._resources.close()
 
     def finish(self, seconds: float) -> None:
-        """Lets it write its output, and end.
+        """Waits until it has written its output and ended.
 
         Raises:
             CompilerError: it failed.
@@ -83,7 +83,7 @@ class ToolProcess:
             raise self._failed(status) or SessionLost(f"{self.tool} was killed ({signal.Signals(-status).name})")
 
     def keep(self, path: Path | None) -> None:
-        """Moves its output there, if anywhere.
+        """Moves its output to a file, if there is one.
 
         Raises:
             SessionLost: that cannot be done.
@@ -95,26 +95,26 @@ class ToolProcess:
                 raise SessionLost(str(error)) from error
 
     def cause(self, lost: SessionLost) -> CompilerError | SessionLost:
-        """Why it is lost: unless it was killed, or given up by then, it ended on what it was told to do."""
+        """Return the reason of a loss: the error that the tool ended with, if any; ``lost`` where it was killed, or given up by then."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
         status = self._process.returncode
         return (self._failed(status) if status and not self._errors.closed else None) or lost
 
     def late(self, seconds: float) -> CompilerError | None:
-        """Why it let that long a turn pass: it is busy with what it was told to do. None where it ended, or somebody stopped it."""
+        """Return the error of a turn that takes this long; None where the tool ended, or was stopped."""
         if self.ended() or os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT):
             return None
         return CompilerError(f"{self.tool} took longer than {seconds:g} s for one turn")
 
     def failure(self) -> str | None:
-        """The first line that it wrote of an error."""
+        """Return the first line of its error output that has an error."""
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors if line.strip()]
         return next((line for line in lines if "error" in line), lines[0] if lines else None)
 
     def _failed(self, status: int) -> CompilerError | None:
-        """What went wrong in it; None where it was killed."""
+        """The error that it ended with; None where it was killed."""
         if status in _KILLED:
             return None
         if status < 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This machine's workers, for the sessions of others: what `mlcb serve` runs."""
+"""The workers of this machine for sessions on other machines, as `mlcb serve` runs them."""
 
 import subprocess
 import time
@@ -34,11 +34,11 @@ class Relay:
 
     @property
     def address(self) -> str:
-        """Where it listens: host:port."""
+        """The address that it listens at: host:port."""
         return self._place.address
 
     def serve(self, seconds: float = POLL_SECONDS) -> None:
-        """Takes in the next session, if one comes in time and there is a worker for it.
+        """Accepts the next session, if one comes in time and there is a worker for it.
 
         Raises:
             ToolchainError: there is no `mlcb-worker`.

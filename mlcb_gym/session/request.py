@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a compiler is told at the start of an episode."""
+"""The request that starts an episode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Limits:
-    """What one episode may use. Time waiting for advice does not count.
+    """The resources of one episode. Time waiting for advice does not count.
 
     Args:
         cpu_seconds: CPU time of the whole episode.
@@ -24,7 +24,7 @@ class Limits:
 
     @property
     def deadline(self) -> float:
-        """Seconds after which a silent compiler is given up: its own limit ends it before."""
+        """Seconds after which a compiler without a message is given up; its own limit ends it before."""
         return self.turn_seconds + self.GRACE_SECONDS
 
 
@@ -38,11 +38,11 @@ class Target:
 
 @dataclass(frozen=True)
 class EpisodeRequest:
-    """What an episode is started with: one program, what is measured, what is not allowed, and how much it may use.
+    """The request for an episode: its program, metrics, forbidden actions and limits.
 
     Args:
         measure: metrics come "always" with the observations, or at the "end" alone.
-        models: it is likely to be left to models: a worker has ONNX Runtime loaded before it starts the episode.
+        models: models are likely to take the decisions: a worker loads ONNX Runtime before it starts the episode.
     """
 
     program: Path

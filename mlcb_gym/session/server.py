@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The model's end for compilers that somebody else starts, in any language, of any task."""
+"""A server for compilers that somebody else starts: a model in Python for any task."""
 
 import os
 import tempfile
@@ -21,16 +21,16 @@ Model = Callable[[str, Mapping[str, Any]], int | float]
 
 
 class ModelServer:
-    """A place where compilers find a model. A context manager: the place goes with it.
+    """A server where compilers find a model. A context manager: the server ends with it.
 
     Args:
-        uri: what the compiler's runner is told, with its options (``?serdes=NAME`` where it is not bitstream): ``pipe:BASE``, the FIFOs
+        uri: the URI of the compiler's runner, with its options (``?serdes=NAME`` where it is not bitstream): ``pipe:BASE``, the FIFOs
             ``BASE.in`` and ``BASE.out``, made where they do not exist, ``shm:PATH``, shared memory, or ``grpc://HOST:PORT``, where this end
             listens unless the URI says ``server=compiler`` (port 0 is any that is free; ``uri`` has it then); by default a pipe in a temporary
             folder. Or ``mlgo:BASE``, what an untouched opt, clang or llc has as ``-inliner-interactive-channel-base=BASE`` and the like: it spins
             if the server leaves it, and must be ended then.
-        only: the name of the one task that is answered, of a compiler that has several; by default the first that is asked about.
-        task: for ``mlgo:``, the JSON that declares what such a compiler asks; every other declares its own.
+        only: the name of the one task that is served, of a compiler that has several; by default the first one.
+        task: for ``mlgo:``, the JSON that declares the compiler's task; every other compiler declares its own.
 
     Raises:
         TaskError: the URI is of another form, comes without the task that it needs, or is not allowed without TLS and a token.
@@ -61,15 +61,15 @@ class ModelServer:
             self._made = made.pop_all()
 
     def answer(self, model: Model, *, seconds: float = 600.0) -> TaskSpec:
-        """Answers all questions of the next compiler, until it says goodbye; returns its task, as it declared it.
+        """Advises the next compiler until it ends; returns its task, as it declared it.
 
         Args:
-            model: gets the name of the agent that is asked and its tensors by name; gives an index that the mask allows, or a value.
+            model: from the name of the agent and its tensors by name to an index that the mask allows, or a value.
             seconds: how long to wait for the compiler, and for each of its turns.
 
         Raises:
-            CompilerError: the compiler said why it gave up.
-            SessionLost: no compiler came, or it left without a word, was silent too long, or talked nonsense.
+            CompilerError: the compiler gave up, and sent the reason.
+            SessionLost: no compiler came, or it is gone, exceeded its turn, or sent a message that is none.
         """
         with translated():
             listening = self._host()
@@ -85,7 +85,7 @@ class ModelServer:
         self._made.close()
 
     def _greet(self, host: Host, seconds: float) -> TaskSpec:
-        """Waits for the compiler; its task."""
+        """Waits for the compiler; returns its task."""
         with translated():
             if isinstance(host, _native.LearnerEnd):
                 return TaskSpec(host.hello(self._only, "{}", [], seconds, self._serializer))

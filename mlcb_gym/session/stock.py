@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Episodes in an untouched `opt`, `clang` or `llc`, whose own advisor asks over LLVM's interactive channel: a process for each."""
+"""Episodes of LLVM's own advisors in an untouched `opt`, `clang` or `llc`, over LLVM's interactive channel: a process for each."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,25 +24,25 @@ Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
 INLINER = ("-enable-ml-inliner=release", "-inliner-interactive-channel-base={base}", "-inliner-interactive-include-default")
 EVICTION = ("-regalloc-enable-advisor=release", "-regalloc-evict-interactive-channel-base={base}")
 PRIORITY = ("-regalloc-enable-priority-advisor=release", "-regalloc-priority-interactive-channel-base={base}")
-"""What makes an advisor of LLVM 22 ask over the channel ``{base}``; in clang each comes behind ``-mllvm``."""
+"""The options that connect an advisor of LLVM 22 to the channel ``{base}``; in clang each comes behind ``-mllvm``."""
 
 DEFAULT = "_default"
-"""How a metric's name ends that is of what the same command makes without an advisor."""
+"""Suffix of a metric of the same command's output without an advisor."""
 
 
 class StockSession:
-    """A tool of LLVM's for each episode, with a task that declares what its advisor asks: the inputs of its one agent by name.
+    """A tool of LLVM's for each episode, with a task that declares the tensors of its advisor by name.
 
-    A mask that LLVM does not send bars nothing. The episode ends when the compiler does; no decision at all is an end, too.
+    A mask that LLVM does not send allows every action. The episode ends when the compiler does, even without any decision.
 
     Args:
         tool: opt, clang or llc.
         arguments: its command line, but for the program, the output and the advisor; ``"-passes={pipeline}"`` holds a parameter of the task,
             and a name in braces that is none is a TaskError.
-        advisor: who asks: INLINER, EVICTION or PRIORITY.
+        advisor: INLINER, EVICTION or PRIORITY.
         measure: measures what the compiler wrote at the end of an episode; a ``ModuleMeasure`` suits ``opt``, and is closed with the session. A
             metric ``NAME_default`` is ``NAME`` of what the command makes without the advisor.
-        keep: where the output of an episode goes when it ends well; the last episode's is there.
+        keep: the file that the output of an episode is moved to, when it ends without an error.
     """
 
     takes_models: ClassVar[bool] = False
@@ -59,7 +59,7 @@ class StockSession:
         return self  # gymnasium.make copies its arguments; a worker that measures is shared
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task; whether the compiler asks what it declares, an episode's first observation says.
+        """Binds the task; tensors that differ from those of the compiler are an error of the first observation.
 
         Raises:
             TaskError: the task cannot be bound, or the command line names what is no parameter of it.
@@ -72,7 +72,7 @@ class StockSession:
         """Starts the compiler on the program.
 
         Raises:
-            TaskError: the request asks for what a stock compiler does not know.
+            TaskError: the request has fields that a stock compiler does not know.
             SessionLost: the compiler cannot be started.
         """
         if replace(request, forbidden=(), target=Target(), verify=False) != request:
@@ -120,7 +120,7 @@ class StockSession:
         return self._measure(output, names, request.limits) if isinstance(self._measure, ModuleMeasure) else self._measure(output, names)
 
     def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
-        """The metrics of a program where nobody advises, which do not change from one episode to the next."""
+        """The metrics of a program without an advisor, which are the same in every episode."""
         names = [name.removesuffix(DEFAULT) for name in request.metrics if name.endswith(DEFAULT)]
         key = (spec.json, request.program, *names)
         known = self._defaults.get(key)
@@ -138,7 +138,7 @@ def bounded(value: np.ndarray, tensor: Tensor) -> np.ndarray:
 
 
 class StockEpisode(Episode):
-    """One run of a stock compiler, which is the episode's from now on; ``measured`` is called once it has written its output."""
+    """One run of a stock compiler, which the episode ends; ``measured`` is called once it has written its output."""
 
     def __init__(
         self, spec: TaskSpec, request: EpisodeRequest, tool: ToolProcess, measured: Callable[[], dict[str, float]], keep: Path | None
@@ -169,7 +169,7 @@ class StockEpisode(Episode):
         raise TaskError("a stock compiler cannot be cloned: use the worker")
 
     def close(self) -> None:
-        """Ends the compiler before its channel: without one it would spin."""
+        """Ends the compiler before its channel, without which it would spin."""
         self._tool.close()
         super().close()
 
@@ -188,12 +188,12 @@ class StockEpisode(Episode):
         return super()._understood(message)
 
     def _end(self) -> _native.Message:
-        """The last state again, and what is measured of what the compiler wrote."""
+        """Return the last observation again, with the metrics of the output."""
         self._tool.finish(self._turn_seconds)
         decided = self._state is not None
         try:
             metrics = self._measured() if decided else {}
-        except CompilerError as error:  # not what was decided, but its baseline or its measure
+        except CompilerError as error:  # a fault of the baseline or the measure, not of the decisions
             raise SessionLost(str(error)) from error
         self._tool.keep(self._keep)
         return _native.Message("episode_end", self._state or {}, metrics, "exhausted" if decided else "no_decisions")

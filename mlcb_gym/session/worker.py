@@ -20,8 +20,8 @@ class WorkerSession(ForkServerSession):
 
     Args:
         serializer: how tensors are written: bitstream, json or protobuf.
-        snapshots: of how many episodes it keeps a process at rest at the first question: what begins alike soon again takes up there; 0 keeps
-            none. None leaves it to the worker.
+        snapshots: number of episodes of which it keeps a process at the first decision, where an equal episode starts; 0 for none, None for the
+            worker's default.
     """
 
     def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None) -> None:
@@ -54,7 +54,7 @@ class WorkerSession(ForkServerSession):
 
 
 def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes], int]:
-    """A worker, which ends when its control channel closes, and our end of that: a socket."""
+    """Starts a worker, which ends with its control channel; returns it and the socket of the channel."""
     ours, theirs = socket.socketpair()
     with closing(ours), theirs:
         process = subprocess.Popen(

@@ -10,6 +10,7 @@ import gymnasium
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
+from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -96,7 +97,7 @@ class Recipe(ABC):
                 num_envs_per_env_runner=self.num_envs,
                 gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
             )
-            .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config={"network": asdict(self.network)}))
+            .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model_config(environment.env_class, self.network)))
             .debugging(seed=self.seed, log_level="ERROR")
             .reporting(min_time_s_per_iteration=0, metrics_num_episodes_for_smoothing=100)
         )

@@ -9,6 +9,7 @@ import torch
 from gymnasium import spaces
 
 from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import Program
@@ -47,6 +48,6 @@ def make_policy(env: PosetRLEnv, folder: Path, seed: int) -> Path:
     torch.manual_seed(seed)
     assert isinstance(env.observation_space, spaces.Dict)
     assert isinstance(env.action_space, spaces.Discrete)
-    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0))
+    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0), Architecture.of(env))
     network.features.standardise(batch(random_observations([env], env.programs, 3, 1)))
     return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})

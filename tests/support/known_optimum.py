@@ -14,6 +14,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
+from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.spec import TaskSpec
 
 OPTIMUM = 0.96
@@ -40,6 +42,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    record: ClassVar[TaskRecord] = PosetRLEnv.record
     takes_models: ClassVar[bool] = False
 
     def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:

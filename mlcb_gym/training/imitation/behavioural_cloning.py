@@ -10,6 +10,7 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional
 
+from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import TaskError
@@ -52,6 +53,7 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
         observation_space=observation_space,
         action_space=action_space,
         recipe=replace(recipe, distillation=config),
+        config=model_config(environment.env_class, recipe.network),
     )
 
 

@@ -6,9 +6,10 @@ Nothing has to be explored: the expected log size under the policy is a differen
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional
 
-from mlcb_gym.agents.features import DEFAULT
+from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.search.decisions import Decision, read_decisions
@@ -37,12 +38,12 @@ class Outcomes:
     weights: Tensor
 
     @classmethod
-    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation) -> "Outcomes":
-        """All decisions of the programs, each with its weight."""
+    def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation, heuristic: str | None = None) -> "Outcomes":
+        """All decisions of the programs, each with its weight; ``heuristic`` is the tensor with the answer of the compiler's own."""
         decisions = [d for program in programs for d in program]
         best = np.log([d.best for d in decisions])
         regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
-        regrets = regrets.clip(0.0, distillation.limit) + distillation.margin * np.stack([_is_other(d) for d in decisions])
+        regrets = regrets.clip(0.0, distillation.limit) + distillation.margin * np.stack([_is_other(d, heuristic) for d in decisions])
         weights = np.array([d.weight for d in decisions]) ** distillation.importance
         return cls(
             batch([d.observation for d in decisions]),
@@ -52,23 +53,24 @@ class Outcomes:
         )
 
 
-def _is_other(decision: Decision) -> np.ndarray:
-    """Whether an answer is another than the compiler's own, ``[actions]``; nowhere where that is not told."""
-    own = next((value for name, value in decision.observation.items() if name.endswith(DEFAULT) and value.size == 1), None)
-    return np.zeros(len(decision.outcomes)) if own is None else np.arange(len(decision.outcomes)) != own.item()
+def _is_other(decision: Decision, heuristic: str | None) -> np.ndarray:
+    """Whether an answer is another than the compiler's own, ``[actions]``; False where that is not observed."""
+    own = None if heuristic is None else decision.observation.get(heuristic)
+    return np.zeros(len(decision.outcomes)) if own is None or own.size != 1 else np.arange(len(decision.outcomes)) != own.item()
 
 
 def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:
     """The weights that training starts from, distilled from what searches wrote to ``folders``."""
     decisions = [program for folder in folders for program in read_decisions(folder).values()]
+    config = model_config(environment.env_class, recipe.network)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
         if AGENT in observation_space.spaces:
-            return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe)
-        outcomes = Outcomes.of(decisions, recipe.distillation)
-        return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe)
+            return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
+        outcomes = Outcomes.of(decisions, recipe.distillation, config["heuristic"])
+        return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
 
 
 def distill(
@@ -77,6 +79,7 @@ def distill(
     observation_space: spaces.Dict,
     action_space: "spaces.Discrete[np.int64]",
     recipe: Recipe,
+    config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
     """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
     return fit(
@@ -85,6 +88,7 @@ def distill(
         observation_space=observation_space,
         action_space=action_space,
         recipe=recipe,
+        config=config,
     )
 
 
@@ -95,13 +99,14 @@ def fit(
     observation_space: spaces.Dict,
     action_space: "spaces.Discrete[np.int64]",
     recipe: Recipe,
+    config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
     """The state of a new RLModule that minimises ``loss``, which gets the module and the rows of ``observations`` that a batch is of."""
     torch.manual_seed(recipe.seed)
     module = MaskedPolicyGradient(
         observation_space=observation_space,
         action_space=action_space,
-        model_config={"network": asdict(recipe.network)},
+        model_config=dict(config),
         inference_only=False,
     )
     module.network.features.standardise(observations)

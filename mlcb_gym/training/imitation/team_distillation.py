@@ -5,8 +5,9 @@ The expected log ratio at the end, over all sequences of a program as the team w
 alike are all as good; what a bad one costs is what it counts; and both agents learn what they are good for together.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,6 +30,7 @@ def distill_team(
     observation_space: spaces.Dict,
     action_space: "spaces.Discrete[np.int64]",
     recipe: Recipe,
+    config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
     """The state of an ``Evolved`` module for ``train(weights=...)``.
 
@@ -36,7 +38,7 @@ def distill_team(
         TrainingError: no decisions, or of other observations than the environment's.
     """
     torch.manual_seed(recipe.seed)
-    module = Evolved(observation_space=observation_space, action_space=action_space, model_config={"network": asdict(recipe.network)})
+    module = Evolved(observation_space=observation_space, action_space=action_space, model_config=dict(config))
     team = module.network
     assert isinstance(team, Team)
     programs = [decisions for decisions in programs if decisions and has_outcome(decisions[0])]

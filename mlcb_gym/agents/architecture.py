@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The architecture of a task's network, as its record declares it, and as an RLModule gets it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import gymnasium
+from gymnasium import spaces
+
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.envs.record import FeatureKind, TaskRecord
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The facts about a task that its network depends on, beside the spaces. By default, a perceptron over ``asinh`` of every element.
+
+    Args:
+        kind: see ``TaskRecord.network``.
+        features: the kinds of tensors, see ``FeatureKind``.
+        heuristic: the tensor with the answer of the compiler's own heuristic.
+    """
+
+    kind: Literal["mlp", "columns", "graph", "value"] = "mlp"
+    features: Mapping[str, FeatureKind] = field(default_factory=dict)
+    heuristic: str | None = None
+
+    @classmethod
+    def of(cls, env: gymnasium.Env[Any, Any] | type) -> "Architecture":
+        """Return the architecture for an environment, or for a class of environments."""
+        record: TaskRecord = getattr(env, "record", TaskRecord())
+        return cls(record.network, record.features, getattr(env, "heuristic", None))
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "Architecture":
+        """Return the architecture in an RLModule's ``model_config``; the default one where that holds none."""
+        features = {name: FeatureKind(kind) for name, kind in config.get("features", {}).items()}
+        return cls(config.get("kind", cls.kind), features, config.get("heuristic"))
+
+    def heuristic_in(self, observation_space: spaces.Dict) -> str | None:
+        """Return the tensor with the heuristic's answer; None where an observation does not hold it."""
+        shown = self.heuristic is not None and self.heuristic in observation_space.spaces and observation_space[self.heuristic].shape == (1,)
+        return self.heuristic if shown else None
+
+    def named(self, kind: FeatureKind, observation_space: spaces.Dict) -> tuple[str, ...]:
+        """Return the tensors of a kind, in the order of ``features``."""
+        return tuple(name for name, own in self.features.items() if own == kind and name in observation_space.spaces)
+
+
+def model_config(env: gymnasium.Env[Any, Any] | type, network: NetworkConfig) -> dict[str, Any]:
+    """Return the ``model_config`` of an RLModule for an environment, or for a class of environments.
+
+    Example: ``{"network": {"hidden": (64, 64), ...}, "kind": "mlp", "features": {"progress": "fraction"}, "heuristic": "inlining_default"}``.
+    """
+    architecture = Architecture.of(env)
+    features = {name: kind.value for name, kind in architecture.features.items()}
+    return {"network": asdict(network), "kind": architecture.kind, "features": features, "heuristic": architecture.heuristic}
