@@ -27,7 +27,7 @@ from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
-from mlcb_gym.corpus.kernels import Kernel, kernels, source
+from mlcb_gym.corpus.loops.kernels import Kernel, kernels, source
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy

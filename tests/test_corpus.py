@@ -2,13 +2,16 @@
 """Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
 
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus import sources, split
+from mlcb_gym.corpus import registry, sources, split
 from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.programs import Program, resolve, validation_of
 from mlcb_gym.corpus.sources import Source, fetch
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.tools import odg
@@ -71,3 +74,22 @@ def test_project_gives_no_more_modules_than_its_cap() -> None:
     many = [candidate("a", f"{i}.c", str(i)) for i in range(5)]
     chosen = split.choose({"train": many, "validation": [], "test": []}, {"train": 2, "validation": 9, "test": 9}, frozenset())
     assert len(chosen["train"]) == 2
+
+
+def test_corpus_that_is_registered_is_resolved_and_compiled_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def programs(uri: str) -> Iterator[Program]:
+        yield replace(resolve("embedded/train/fft")[0], name=uri, uri=uri)
+
+    monkeypatch.setattr(registry, "CORPORA", registry.CORPORA.copy())
+    registry.register(registry.Corpus(name="mine", programs=programs))
+    (program,) = resolve("mine/train")
+    assert program.uri == "mine/train"
+    assert registry.source_of(program, tmp_path) == program.bitcode
+    assert validation_of(["mine/train", "./mine"]) == ["mine/validation", "embedded/validation"]
+
+
+def test_source_of_a_program_is_what_a_user_would_compile(tmp_path: Path) -> None:
+    (tmp_path / "own.c").write_text("int one(void) { return 1; }\n")
+    chosen = resolve(["embedded/train/fft", "loops/train/coupled_pair", tmp_path / "own.c"])
+    assert [registry.source_of(program, tmp_path).name for program in chosen] == ["fft.c", "kernel.c", "own.c"]
+    assert "coupled_pair" in (tmp_path / "kernel.c").read_text()

@@ -22,7 +22,8 @@ from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
-from mlcb_gym.corpus.kernels import named, source
+from mlcb_gym.corpus.loops.kernels import source
+from mlcb_gym.corpus.loops.named import named
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.rllib import RllibMultiAgentEnv

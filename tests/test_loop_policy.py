@@ -12,7 +12,7 @@ import pytest
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.kernels import kernels, source
+from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import TaskSpec, bind

@@ -9,9 +9,9 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.kernel_composer import compose
-from mlcb_gym.corpus.kernel_generator import generate
-from mlcb_gym.corpus.kernels import Kernel, kernels, source
+from mlcb_gym.corpus.loops.composer import compose
+from mlcb_gym.corpus.loops.generator import generate
+from mlcb_gym.corpus.loops.kernels import Kernel, kernels, source
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
 from tests.support.loops import SPLIT, STRICT, remarks, splitting, sums
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcb_gym.corpus.kernels import kernels, source
+from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Action, Observation

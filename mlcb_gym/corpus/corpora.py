@@ -12,8 +12,10 @@ from platformdirs import user_data_path
 
 from mlcb_gym.errors import ProgramError
 
-#: Corpora built on the user's machine from pinned sources.
+EMBEDDED = "embedded"
+"""The corpus that ships in the package."""
 BUILT = ("default", "debian")
+"""The corpora built on the user's machine from pinned sources."""
 SPLITS = ("train", "validation", "test")
 
 
@@ -39,16 +41,6 @@ class Module:
     def path(self) -> Path:
         """Where the bitcode is, or will be once built."""
         return folder(self.corpus) / self.split / f"{self.name}.bc"
-
-
-def is_corpus(uri: str) -> bool:
-    """Whether ``uri`` speaks of a corpus that is built here (``./default`` is a path)."""
-    return uri.split("/")[0] in BUILT
-
-
-def is_embedded(uri: str) -> bool:
-    """Whether ``uri`` speaks of the programs that ship in the package."""
-    return uri.split("/")[0] == "embedded"
 
 
 def folder(corpus: str) -> Path:

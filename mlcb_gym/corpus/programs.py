@@ -2,39 +2,25 @@
 """From the name of programs (a file, a folder, a corpus) to bitcode files, in a fixed order."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
-from mlcb_gym.corpus import bitcode, corpora, kernels, mlgo
+from mlcb_gym.corpus import bitcode, corpora, mlgo
+from mlcb_gym.corpus.program import Program, ProgramsLike
+from mlcb_gym.corpus.registry import CORPORA, corpus_of
 from mlcb_gym.errors import ProgramError
 
-
-@dataclass(frozen=True)
-class Program:
-    """One module that can be compiled.
-
-    ``name`` is the same on every machine; ``uri`` resolves to this program alone; ``digest`` is the SHA-256 of the bitcode.
-    """
-
-    name: str
-    uri: str
-    bitcode: Path
-    project: str
-    digest: str
-
-
-ProgramsLike = str | Path | Program | Sequence[str | Path | Program]
-"""What names programs."""
+__all__ = ["Program", "ProgramsLike", "resolve", "validation_of"]
 
 
 def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
-    """The programs that ``uri`` names.
+    """Return the programs of a name.
 
-    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), kernels
-    without end by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with
-    a ``corpus_description.json``, as MLGO's tools write it, what that lists), or a sequence of these. Sources are compiled once
-    and cached. Whatever is missing, empty or does not compile is a `ProgramError`.
+    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), composed
+    kernels by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a
+    ``corpus_description.json``, as MLGO's tools write it, the modules listed there), or a sequence of these. Sources are compiled once and cached.
+
+    Raises:
+        ProgramError: a program is missing or does not compile, or there is none.
     """
     if isinstance(uri, str | Path | Program):
         return _resolve_one(uri)
@@ -44,23 +30,24 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     return programs
 
 
+def validation_of(programs: Sequence[str]) -> list[str]:
+    """Return the validation splits of the corpora that programs are of; of other programs, that of the corpus that ships."""
+    named = (corpus.name if (corpus := corpus_of(uri)) else corpora.EMBEDDED for uri in programs)
+    return list(dict.fromkeys(f"{corpus}/validation" for corpus in named))
+
+
 def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
     if isinstance(uri, Program):
         return (uri,)
-    if isinstance(uri, str) and corpora.is_corpus(uri):
-        return tuple(_of_module(module) for module in corpora.modules(uri))
-    if isinstance(uri, str) and corpora.is_embedded(uri):
-        return tuple(_of_source(file) for file in corpora.embedded(uri))
-    if isinstance(uri, str) and kernels.is_loops(uri):
-        return tuple(_of_kernel(kernel) for kernel in kernels.named(uri))
+    if isinstance(uri, str) and (corpus := corpus_of(uri)):
+        return tuple(corpus.programs(uri))
     path = Path(uri)
     if mlgo.is_described(path):
-        return tuple(_of_described(name, file, path) for name, file in mlgo.described(path))
+        return tuple(Program.of(name, str(file), file, path.resolve().name) for name, file in mlgo.described(path))
     if path.is_dir():
         return tuple(_of_file(file, path) for file in _files(path))
     if not path.exists():
-        names = ", ".join(("embedded", kernels.LOOPS, *corpora.BUILT))
-        raise ProgramError(f"{uri}: no such program, expected a file, a folder, or a corpus ({names})")
+        raise ProgramError(f"{uri}: no such program, expected a file, a folder, or a corpus ({', '.join(CORPORA)})")
     return (_of_file(path, path.parent),)
 
 
@@ -72,32 +59,4 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _of_file(path: Path, root: Path) -> Program:
-    compiled = bitcode.bitcode(path)
-    name = path.relative_to(root).as_posix()
-    return Program(name, str(path), compiled, root.resolve().name, sha256(compiled.read_bytes()).hexdigest())
-
-
-def _of_described(name: str, path: Path, root: Path) -> Program:
-    return Program(name, str(path), path, root.resolve().name, sha256(path.read_bytes()).hexdigest())
-
-
-def _of_source(source: Path) -> Program:
-    shipped = source.with_suffix(".bc")
-    compiled = shipped if shipped.exists() else bitcode.bitcode(source)
-    name = f"embedded/{source.parent.name}/{source.stem}"
-    return Program(name, name, compiled, source.stem, sha256(compiled.read_bytes()).hexdigest())
-
-
-def _of_kernel(kernel: kernels.Kernel) -> Program:
-    compiled = bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name)
-    return Program(kernel.uri, kernel.uri, compiled, kernel.category, sha256(compiled.read_bytes()).hexdigest())
-
-
-def _of_module(module: corpora.Module) -> Program:
-    return Program(module.uri, module.uri, module.path, module.project, module.sha256)
-
-
-def validation_of(programs: Sequence[str]) -> list[str]:
-    """Return the validation splits of the corpora that programs are of; of other programs, that of the corpus that ships."""
-    named = [uri.split("/")[0] if corpora.is_corpus(uri) or kernels.is_loops(uri) else "embedded" for uri in programs]
-    return list(dict.fromkeys(f"{corpus}/validation" for corpus in named))
+    return Program.of(path.relative_to(root).as_posix(), str(path), bitcode.bitcode(path), root.resolve().name)

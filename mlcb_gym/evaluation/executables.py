@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcb_gym.corpus import bitcode, corpora, kernels
+from mlcb_gym.corpus import bitcode
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program
+from mlcb_gym.corpus.registry import corpus_of, source_of
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.evaluation.linked_size import LIBRARIES
 from mlcb_gym.toolchain import tool
@@ -42,8 +43,9 @@ class Executables:
 
     def __init__(self, program: Program, folder: Path) -> None:
         self._program, self._folder, self._names = program, folder, count()
-        self._times_itself = kernels.is_loops(program.uri)
-        self._source = _source(program, folder)
+        corpus = corpus_of(program.uri)
+        self._times_itself = corpus is not None and corpus.times_itself
+        self._source = source_of(program, folder)
         (plain,) = self.build([("-O0",)])
         self._expected = run((plain,), subject=program.name, seconds=SECONDS)
 
@@ -84,17 +86,6 @@ class Executables:
         if printed != self._expected:
             raise ProgramError(f"{self._program.name}: prints {_shown(printed)}, expected {_shown(self._expected)} as at -O0")
         return seconds
-
-
-def _source(program: Program, folder: Path) -> Path:
-    """What a user would compile: the source, where there is one; else the bitcode."""
-    if kernels.is_loops(program.uri):
-        path = folder / "kernel.c"
-        path.write_text(kernels.source(kernels.named(program.uri)))
-        return path
-    if corpora.is_embedded(program.uri):
-        return corpora.embedded(program.uri)[0]
-    return program.bitcode if corpora.is_corpus(program.uri) else Path(program.uri)
 
 
 def _shown(printed: bytes) -> str:

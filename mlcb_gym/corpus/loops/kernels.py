@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop kernels as C programs that time themselves: the table of ``loops/kernels.toml`` joined with its driver."""
+"""Loop kernels as C programs that time themselves: the table of ``kernels.toml`` joined with its driver."""
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-from mlcb_gym.corpus.corpora import unknown_program
-from mlcb_gym.errors import ProgramError
 
 _FOLDER = files("mlcb_gym.corpus").joinpath("loops")
 LOOPS = "loops"
@@ -43,32 +40,6 @@ def kernels() -> tuple[Kernel, ...]:
     """Every kernel, in the order of the table."""
     table = tomllib.loads(_FOLDER.joinpath("kernels.toml").read_text())
     return tuple(Kernel(**entry | {"pointers": tuple(entry.get("pointers", Kernel.pointers))}) for entry in table["kernel"])
-
-
-def is_loops(uri: str) -> bool:
-    """Whether ``uri`` speaks of the loop kernels."""
-    return uri.split("/")[0] == LOOPS
-
-
-def named(uri: str) -> tuple[Kernel, ...]:
-    """All kernels (``"loops"``), those of a split (``"loops/train"``), or one (``"loops/train/NAME"``); of those without end some
-    (``"loops/composed/0-99"``) or one (``"loops/composed/7"``)."""
-    _, *rest = uri.strip("/").split("/", 2)
-    if rest[:1] == [COMPOSED]:
-        return tuple(_composed(uri, "".join(rest[1:])))
-    found = tuple(kernel for kernel in kernels() if [kernel.split, kernel.name][: len(rest)] == rest)
-    if not found:
-        raise unknown_program(uri, LOOPS)
-    return found
-
-
-def _composed(uri: str, seeds: str) -> Iterator[Kernel]:
-    from mlcb_gym.corpus.kernel_composer import compose
-
-    first, _, last = seeds.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
-        raise ProgramError(f"{uri}: expected loops/{COMPOSED}/SEED or loops/{COMPOSED}/FIRST-LAST")
-    return map(compose, range(int(first), int(last or first) + 1))
 
 
 def source(chosen: Iterable[Kernel]) -> str:

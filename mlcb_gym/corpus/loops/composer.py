@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loop kernels without end, to be timed: statements as programs have them, some of which read what others wrote, in loops of a thousand iterations.
 
-``kernel_generator`` searches for wrong code, and writes what nobody would; from these a policy learns what pays.
+The kernels of ``generator`` are for finding wrong code, and unlike what anybody writes; from these a policy learns.
 """
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mlcb_gym.corpus.kernels import Kernel
+from mlcb_gym.corpus.loops.kernels import Kernel
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 import random
 
-from mlcb_gym.corpus.kernels import Kernel
+from mlcb_gym.corpus.loops.kernels import Kernel
 
 _FLOATS, _INTEGERS = ("a", "b", "c", "d", "e"), ("p", "q", "r")
 _POINTERS = ("x", "y", "z")

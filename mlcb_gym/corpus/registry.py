@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The corpora by name: how each resolves what is named of it, and what a user would compile of a program."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcb_gym.corpus import bitcode, corpora
+from mlcb_gym.corpus.loops import kernels
+from mlcb_gym.corpus.loops.named import named
+from mlcb_gym.corpus.program import Program
+
+
+def bitcode_of(program: Program, folder: Path) -> Path:
+    """Return the bitcode, of a program whose source is not kept."""
+    return program.bitcode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Programs that have a name.
+
+    Args:
+        name: what comes first in the URI of its programs: ``name``, ``name/SPLIT`` or ``name/SPLIT/PROGRAM``.
+        programs: from a URI to its programs, in a fixed order; raises a ProgramError where there is none.
+        source: from a program to the file that a user would compile; a folder holds it where it is written for that.
+        splits: the names of its splits.
+        times_itself: whether its programs print the seconds of a run, behind a space, where they get a number of groups of runs.
+    """
+
+    name: str
+    programs: Callable[[str], Iterator[Program]]
+    source: Callable[[Program, Path], Path] = bitcode_of
+    splits: tuple[str, ...] = corpora.SPLITS
+    times_itself: bool = False
+
+
+def _embedded(uri: str) -> Iterator[Program]:
+    for source in corpora.embedded(uri):
+        shipped, name = source.with_suffix(".bc"), f"embedded/{source.parent.name}/{source.stem}"
+        yield Program.of(name, name, shipped if shipped.exists() else bitcode.bitcode(source), source.stem)
+
+
+def _embedded_source(program: Program, folder: Path) -> Path:
+    return corpora.embedded(program.uri)[0]
+
+
+def _kernels(uri: str) -> Iterator[Program]:
+    for kernel in named(uri):
+        yield Program.of(kernel.uri, kernel.uri, bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name), kernel.category)
+
+
+def _kernel_source(program: Program, folder: Path) -> Path:
+    path = folder / "kernel.c"
+    path.write_text(kernels.source(named(program.uri)))
+    return path
+
+
+def _built(uri: str) -> Iterator[Program]:
+    for module in corpora.modules(uri):
+        yield Program(module.uri, module.uri, module.path, module.project, module.sha256)
+
+
+CORPORA: dict[str, Corpus] = {}
+
+
+def register(corpus: Corpus) -> None:
+    """Makes a corpus known by its name."""
+    CORPORA[corpus.name] = corpus
+
+
+register(Corpus(name=corpora.EMBEDDED, programs=_embedded, source=_embedded_source))
+register(Corpus(name=kernels.LOOPS, programs=_kernels, source=_kernel_source, times_itself=True))
+for built in corpora.BUILT:
+    register(Corpus(name=built, programs=_built))
+
+
+def corpus_of(uri: str) -> Corpus | None:
+    """Return the corpus that a URI is of; None of a path (``./default`` is one)."""
+    return CORPORA.get(uri.split("/")[0])
+
+
+def source_of(program: Program, folder: Path) -> Path:
+    """Return the file that a user would compile: the source, where there is one, else the bitcode.
+
+    Args:
+        folder: holds a source that is written for this.
+    """
+    corpus = corpus_of(program.uri)
+    return Path(program.uri) if corpus is None else corpus.source(program, folder)
