@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // SizeAttributes: the features of a function, and the effect of a decision on it.
+#include "spec/Tasks.h"
 #include "llvm/deploy/BeforePipeline.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/ActionMask.h"
-#include "spec/Tasks.h"
 
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"

@@ -21,33 +21,20 @@ std::optional<DType> dtype(std::string_view Name);
 /// Bytes of one element; 0 for String.
 size_t byteSize(DType Type);
 
-template <class T> consteval DType dtypeOf() {
-  if constexpr (std::is_same_v<T, int8_t>)
-    return DType::Int8;
-  else if constexpr (std::is_same_v<T, int16_t>)
-    return DType::Int16;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return DType::Int32;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return DType::Int64;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return DType::UInt8;
-  else if constexpr (std::is_same_v<T, float>)
-    return DType::Float32;
-  else if constexpr (std::is_same_v<T, double>)
-    return DType::Float64;
-  else if constexpr (std::is_same_v<T, bool>)
-    return DType::Bool;
-  else if constexpr (std::is_same_v<T, uint16_t>)
-    return DType::UInt16;
-  else if constexpr (std::is_same_v<T, uint32_t>)
-    return DType::UInt32;
-  else if constexpr (std::is_same_v<T, uint64_t>)
-    return DType::UInt64;
-  else {
-    static_assert(std::is_same_v<T, std::string>, "not an element type");
-    return DType::String;
+/// The types of the elements, in the order of DType; String is the last.
+template <class... Ts> struct TypeList {
+  template <class T> static consteval size_t indexOf() {
+    size_t Index = 0;
+    (void)((std::is_same_v<T, Ts> || (++Index, false)) || ...);
+    return Index;
   }
+};
+using ElementTypes = TypeList<int8_t, int16_t, int32_t, int64_t, uint8_t, float, double, bool, uint16_t, uint32_t, uint64_t, std::string>;
+
+template <class T> consteval DType dtypeOf() {
+  constexpr size_t Index = ElementTypes::indexOf<T>();
+  static_assert(Index <= static_cast<size_t>(DType::String), "not an element type");
+  return static_cast<DType>(Index);
 }
 
 /// Calls Call(T()) with T the type of the elements; Type must not be String.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/task/Baselines.h"
@@ -10,7 +11,6 @@
 #include "llvm/task/Metrics.h"
 
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 
 namespace mlcb {
 
@@ -26,9 +26,14 @@ public:
 
   /// For TaskRegistration: the policy decides at the start of every pipeline of the host but that of -O0.
   static void deploy(const TaskRegistration &Task, llvm::PassBuilder &Builder) {
-    Builder.registerPipelineStartEPCallback([&Task](llvm::ModulePassManager &Passes, llvm::OptimizationLevel Level) {
-      if (Level != llvm::OptimizationLevel::O0)
-        Passes.addPass(DecidePass(Task));
+    runAtPipelineStart(Builder, [&Task](llvm::Module &M, llvm::StringRef) {
+      auto Open = [&](ModelRunner &Policy) -> Expected<std::unique_ptr<ConversationT>> {
+        return std::make_unique<ConversationT>(M, Policy, EpisodeRequest());
+      };
+      auto Talk = host<ConversationT>(M, PolicySet::ofCommandLine().unguardedInHost(Task), Open);
+      if (Talk)
+        Talk->decide();
+      return Talk != nullptr;
     });
   }
 
@@ -49,25 +54,6 @@ public:
   }
 
 private:
-  class DecidePass : public llvm::PassInfoMixin<DecidePass> {
-  public:
-    explicit DecidePass(const TaskRegistration &Task) : Task(Task) {}
-
-    static bool isRequired() { return true; }
-
-    llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &) {
-      auto Open = [&](ModelRunner &Policy) -> Expected<std::unique_ptr<ConversationT>> {
-        return std::make_unique<ConversationT>(M, Policy, EpisodeRequest());
-      };
-      if (auto Talk = host<ConversationT>(M, PolicySet::ofCommandLine().unguardedInHost(Task), Open))
-        Talk->decide();
-      return llvm::PreservedAnalyses::none();
-    }
-
-  private:
-    const TaskRegistration &Task;
-  };
-
   llvm::StringRef Pipeline;
   measure::Measurer &Target;
   PassRunner Runner;

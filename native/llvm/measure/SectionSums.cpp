@@ -40,22 +40,16 @@ static std::optional<unsigned> sectionOf(SectionKind Kind, Align Preferred) {
     unsigned LogSize = Kind.isMergeable1ByteCString() ? 0 : Kind.isMergeable2ByteCString() ? 1 : 2;
     return Log2(Preferred) < 8 ? std::optional(SectionSums::Strings + LogSize * 8 + Log2(Preferred)) : std::nullopt;
   }
-  if (Kind.isMergeableConst4())
-    return SectionSums::Const4;
-  if (Kind.isMergeableConst8())
-    return SectionSums::Const8;
-  if (Kind.isMergeableConst16())
-    return SectionSums::Const16;
-  if (Kind.isMergeableConst32())
-    return SectionSums::Const32;
-  if (Kind.isReadOnly())
-    return SectionSums::Rodata;
-  if (Kind.isReadOnlyWithRel())
-    return SectionSums::DataRelRo;
-  if (Kind.isThreadData())
-    return SectionSums::ThreadData;
-  if (Kind.isData())
-    return SectionSums::Data;
+  using Test = bool (SectionKind::*)() const;
+  static constexpr std::pair<Test, unsigned> Sections[] = {
+      {&SectionKind::isMergeableConst4, SectionSums::Const4},   {&SectionKind::isMergeableConst8, SectionSums::Const8},
+      {&SectionKind::isMergeableConst16, SectionSums::Const16}, {&SectionKind::isMergeableConst32, SectionSums::Const32},
+      {&SectionKind::isReadOnly, SectionSums::Rodata},          {&SectionKind::isReadOnlyWithRel, SectionSums::DataRelRo},
+      {&SectionKind::isThreadData, SectionSums::ThreadData},    {&SectionKind::isData, SectionSums::Data},
+  };
+  for (const auto &[Is, Section] : Sections)
+    if ((Kind.*Is)())
+      return Section;
   return std::nullopt;
 }
 
