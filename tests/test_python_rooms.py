@@ -12,7 +12,7 @@ from mlcb_gym.envs import environments
 
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
-    {"errors"},
+    {"errors", "pipelines"},
     {"_native"},
     {"toolchain"},
     {"spec"},
