@@ -200,7 +200,7 @@ def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_toget
     [
         (["priority"], "priority: asks for a value, which no search tries"),
         (["inliner", "--env", "reward=none"], "inliner: the environment measures nothing"),
-        (["posetrl", "--env", "dense=false"], "posetrl: a look-ahead needs what is measured after every step"),
+        (["posetrl", "--env", "dense=false"], "posetrl: a beam search needs a measurement after every step"),
     ],
 )
 def test_what_cannot_be_searched_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:

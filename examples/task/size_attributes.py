@@ -56,6 +56,7 @@ class SizeAttributesEnv(CompilerEnv):
     | argument | default | meaning |
     |---|---|---|
     | ``reward`` | ``"size"`` | see Rewards |
+    | ``dense`` | False | measure before every decision, and pay by that; otherwise at the end alone |
     {arguments}
 
     >>> import gymnasium, examples.task

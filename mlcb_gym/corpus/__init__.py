@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs: what can be named, where each comes from, and how the splits are made."""
+"""Programs and corpora: their names, their sources, and how the splits are made."""
 
 from mlcb_gym.corpus.programs import Program, resolve
 

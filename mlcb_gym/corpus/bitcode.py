@@ -22,7 +22,7 @@ _MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def bitcode(path: Path) -> Path:
-    """The bitcode of one file: itself, or what it was compiled or assembled to."""
+    """Return the bitcode of one file: the file itself, or what it is compiled or assembled to."""
     if not path.is_file():
         raise ProgramError(f"{path}: no such file")
     if path.suffix == ".bc":
@@ -35,7 +35,7 @@ def bitcode(path: Path) -> Path:
 
 
 def bitcode_of_text(text: str, name: str) -> Path:
-    """What a C program compiles to that lies in no file."""
+    """Return the bitcode of a C program that is in no file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.c"
         path.write_text(text)
@@ -43,7 +43,7 @@ def bitcode_of_text(text: str, name: str) -> Path:
 
 
 def is_bitcode(path: Path) -> bool:
-    """Whether a file is there and begins as bitcode does."""
+    """Return whether a file exists and begins as bitcode does."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -47,13 +47,13 @@ def build(corpus: str, *, jobs: int = 2) -> Iterator[str]:
 
 
 def candidates(tree: Path, source: Source) -> list[str]:
-    """The C files of a source tree that may become modules: no tests, no other system's ports."""
+    """Return the C files of a source tree that may become modules: no tests, no other system's ports."""
     names = (file.relative_to(tree).as_posix() for file in tree.rglob("*.c"))
     return sorted(name for name in names if not _FOREIGN.search(name) and not any(fnmatch(name, skip) for skip in source.skip))
 
 
 def compile_module(source: Source, tree: Path, name: str) -> bytes:
-    """The bitcode of one file of a source tree. Paths are relative to the tree, so that none of the machine's stands in it."""
+    """Return the bitcode of one file of a source tree. Paths are relative to the tree, so that none of the machine's stands in it."""
     command = (str(tool("clang")), *_FLAGS, *source.flags, *_include_flags(source, tree), name, "-o", "-")
     return run(command, subject=source.name, folder=tree, environment=_ENVIRONMENT)
 
@@ -67,7 +67,7 @@ def write_module(path: Path, bitcode: bytes) -> None:
 
 
 def _build_project(source: Source, modules: Sequence[corpora.Module]) -> int:
-    """Compiles the modules that are not there yet; returns how many."""
+    """Compile the modules that do not exist yet, and return their number."""
     missing = [module for module in modules if not _is_built(module)]
     if missing:
         with unpacked(source) as tree:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tool at work: what it writes, or one line on why it did not."""
+"""Runs of tools: the output, or one line with the reason of a failure."""
 
 import os
 import subprocess

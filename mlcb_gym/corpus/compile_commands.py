@@ -41,7 +41,7 @@ class CompileCommand:
 
     @property
     def object(self) -> Path:
-        """Where the build leaves it: what tells two entries apart, for one file may be compiled twice."""
+        """The object file, which distinguishes two entries of one source."""
         place = self.folder / self.output
         return place.parent.resolve() / place.name
 
@@ -120,7 +120,7 @@ def _compiled(command: CompileCommand, output: Path) -> Path:
 
 
 def _kept(words: Sequence[str]) -> Iterator[str]:
-    """What says how the file is to be understood, without what is made of it."""
+    """Return the options of the frontend, without those of the output."""
     options = _options(words)
     for *passed_on, word in options:
         if word in _WITH_VALUE:

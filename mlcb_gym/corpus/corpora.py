@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The corpora that have names: what each split holds, by committed manifests, and where the bitcode lies."""
+"""Manifests of the corpora: the modules of each split, and the files of the programs that ship."""
 
 import json
 import os
@@ -34,23 +34,23 @@ class Module:
 
     @property
     def uri(self) -> str:
-        """What `resolve` takes for this module alone."""
+        """The name of this module alone, for `resolve`."""
         return f"{self.corpus}/{self.split}/{self.name}"
 
     @property
     def path(self) -> Path:
-        """Where the bitcode is, or will be once built."""
+        """The file of the bitcode, once built."""
         return folder(self.corpus) / self.split / f"{self.name}.bc"
 
 
 def folder(corpus: str) -> Path:
-    """Where the bitcode of a built corpus lies: in the user's data folder; ``MLCB_DATA`` moves it."""
+    """Return the folder of a built corpus' bitcode: in the user's data folder, or in ``MLCB_DATA``."""
     data = os.environ.get("MLCB_DATA")
     return (Path(data) if data else user_data_path("mlcb_gym")) / "corpus" / corpus
 
 
 def modules(uri: str) -> tuple[Module, ...]:
-    """The modules of a corpus, a split, or the one module that ``uri`` names; one that is not there is an error how to get it."""
+    """Return the modules of a corpus, a split, or the one module that ``uri`` names; the error of a missing one says how to build it."""
     corpus, *rest = uri.strip("/").split("/", 2)
     found = tuple(module for module in manifest(corpus) if [module.split, module.name][: len(rest)] == rest)
     if not found:
@@ -62,7 +62,7 @@ def modules(uri: str) -> tuple[Module, ...]:
 
 
 def embedded(uri: str) -> tuple[Path, ...]:
-    """The C files of the embedded corpus, one split, or the one program that ``uri`` names; sorted within train, validation, test."""
+    """Return the C files of the embedded corpus, one split, or the one program that ``uri`` names; sorted within train, validation, test."""
     _, split, name = (*uri.strip("/").split("/", 2), "*", "*")[:3]
     root = Path(str(files("mlcb_gym.corpus").joinpath("embedded")))
     found = tuple(file for one in SPLITS if split in (one, "*") for file in sorted(root.glob(f"{one}/{name}.c")))
@@ -73,7 +73,7 @@ def embedded(uri: str) -> tuple[Path, ...]:
 
 @cache
 def manifest(corpus: str) -> tuple[Module, ...]:
-    """What a built corpus holds, in its fixed order; nothing where there is no manifest yet."""
+    """Return the modules of a built corpus, in their fixed order; none where there is no manifest yet."""
     file = manifest_file(corpus)
     if not file.exists():
         return ()
@@ -82,10 +82,10 @@ def manifest(corpus: str) -> tuple[Module, ...]:
 
 
 def manifest_file(corpus: str) -> Path:
-    """The committed list of a built corpus' modules."""
+    """Return the file with the committed list of a built corpus' modules."""
     return Path(str(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.json")))
 
 
 def unknown_program(uri: str, corpus: str) -> ProgramError:
-    """The error of what a corpus does not hold."""
+    """Return the error of a program that a corpus does not hold."""
     return ProgramError(f"{uri}: no such program, expected {corpus}, {corpus}/SPLIT ({', '.join(SPLITS)}) or {corpus}/SPLIT/NAME")

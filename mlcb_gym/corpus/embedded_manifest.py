@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What every embedded program prints: each is built many ways, run, and must agree with itself before the manifest is written.
+"""The manifest of the embedded programs' output: each program is built many ways and run, and all builds must print the same.
 
 Run as ``python -m mlcb_gym.corpus.embedded_manifest`` after any change to the programs.
 """

@@ -10,16 +10,16 @@ from mlcb_gym.errors import ProgramError
 
 DESCRIPTION = "corpus_description.json"
 BITCODE, COMMAND = ".bc", ".cmd"
-"""What comes after a module's name. The command line is that of clang's frontend, without input and output, a zero byte after each word."""
+"""The suffixes of a module's files. The command line is that of clang's frontend, without input and output, a zero byte after each word."""
 
 
 def is_described(folder: Path) -> bool:
-    """Whether a folder has a description of its modules."""
+    """Return whether a folder has a description of its modules."""
     return (folder / DESCRIPTION).is_file()
 
 
 def described(folder: Path) -> list[tuple[str, Path]]:
-    """The modules of a corpus, in its order: their names and their bitcode.
+    """Return the modules of a corpus, in its order: their names and their bitcode.
 
     Raises:
         ProgramError: the description is none, lists nothing, or names what is not there.
@@ -39,6 +39,6 @@ def described(folder: Path) -> list[tuple[str, Path]]:
 
 
 def describe(folder: Path, names: Sequence[str]) -> None:
-    """Writes the description of modules that lie in ``folder``."""
+    """Write the description of the modules in ``folder``."""
     text = json.dumps({"has_thinlto": False, "modules": list(names)}, indent=2)
     (folder / DESCRIPTION).write_text(text + "\n")

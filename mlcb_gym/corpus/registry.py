@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The corpora by name: how each resolves what is named of it, and what a user would compile of a program."""
+"""The corpora by name: each with a function from a URI to its programs, and one from a program to its source."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Corpus:
     """Programs that have a name.
 
     Args:
-        name: what comes first in the URI of its programs: ``name``, ``name/SPLIT`` or ``name/SPLIT/PROGRAM``.
+        name: the first part of the URI of its programs: ``name``, ``name/SPLIT`` or ``name/SPLIT/PROGRAM``.
         programs: from a URI to its programs, in a fixed order; raises a ProgramError where there is none.
         source: from a program to the file that a user would compile; a folder holds it where it is written for that.
         splits: the names of its splits.
@@ -65,7 +65,7 @@ CORPORA: dict[str, Corpus] = {}
 
 
 def register(corpus: Corpus) -> None:
-    """Makes a corpus known by its name."""
+    """Register a corpus by its name."""
     CORPORA[corpus.name] = corpus
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pinned source archives of the corpus: which there are, and how one is fetched with the user's own pip or apt."""
+"""Pinned source archives of the corpora, fetched with the user's own pip or apt."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Collection:
-    """What a corpus is chosen from: ``collections/CORPUS.toml``."""
+    """The projects that a corpus is chosen from: ``collections/CORPUS.toml``."""
 
     #: Modules of one project at most, by split, so that none dominates.
     caps: dict[str, int]
@@ -61,14 +61,14 @@ class Collection:
 
 
 def collection(corpus: str) -> Collection:
-    """The projects that a corpus is built from."""
+    """Return the projects that a corpus is built from."""
     table = tomllib.loads(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.toml").read_text())
     return Collection(table["caps"], tuple(_source(name, entry) for name, entry in table["projects"].items()), table.get("tried"))
 
 
 @contextmanager
 def unpacked(source: Source) -> Iterator[Path]:
-    """The source tree of a project, fetched where needed, for as long as the context lasts."""
+    """Yield the source tree of a project, fetched where needed, for as long as the context lasts."""
     archive = fetch(source)
     with tempfile.TemporaryDirectory(prefix="mlcb-corpus-") as folder:
         with tarfile.open(archive) as tar:
@@ -80,7 +80,7 @@ def unpacked(source: Source) -> Iterator[Path]:
 
 
 def fetch(source: Source) -> Path:
-    """The archive of a project, from the cache or the network; its digest is checked."""
+    """Return the archive of a project, from the cache or the network; its digest is checked."""
     cached = user_cache_path("mlcb_gym") / "sources" / f"{source.name}-{source.version}-{source.sha256[:16]}.tar"
     if not cached.exists():
         cached.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which modules a corpus holds: candidates of the right size, split by project, no function in two splits."""
+"""The choice of a corpus' modules: candidates of the right size, split by project, no function in two splits."""
 
 import json
 import re
@@ -120,7 +120,7 @@ def _bodies_of_other_corpora(corpus: str) -> frozenset[str]:
 
 
 def choose(found: dict[str, list[Candidate]], caps: dict[str, int], elsewhere: frozenset[str]) -> dict[str, list[Candidate]]:
-    """The modules of each split, from test to train: what stands in two splits is lost to the training side."""
+    """Return the modules of each split, from test to train: a function that stands in two splits is lost to the training side."""
     chosen: dict[str, list[Candidate]] = {}
     taken = set(elsewhere)
     for name in reversed(corpora.SPLITS):
@@ -145,7 +145,7 @@ def _choose_split(candidates: list[Candidate], cap: int, elsewhere: frozenset[st
 
 
 def write(corpus: str, chosen: dict[str, list[Candidate]]) -> None:
-    """The bitcode and the manifest of a corpus."""
+    """Write the bitcode and the manifest of a corpus."""
     splits = {name: [_entry(module) for module in modules] for name, modules in chosen.items()}
     for name, modules in chosen.items():
         for module in modules:

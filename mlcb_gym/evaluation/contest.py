@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""All ways to split the loops of one program: the fastest is found by trying, then every method is timed anew."""
+"""Partitions of the loops of one program: the fastest is found by trying, then every method is timed anew."""
 
 import random
 import re
@@ -20,18 +20,18 @@ from mlcb_gym.rollout.trace import geomean
 BASELINE, AGAIN, LLVM = "-O3", "-O3 again", "-O3 -enable-loop-distribute"
 ALWAYS, NEVER, OPTIMUM = "always", "never", "optimum"
 FINALISTS = 8
-"""How many of all that was tried are timed once more before the fastest is named."""
+"""The number of fastest executables that are timed once more to find the optimum."""
 
 Flags = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much is tried for the optimum.
+    """Limits of the search for the optimum.
 
     Args:
-        cuts: ways to cut at most, the nodes in their order; where there are more, so many are drawn.
-        orders: drawn orders of the nodes, each with drawn cuts.
+        cuts: partitions at most of the nodes in their order; where there are more, as many are drawn.
+        orders: drawn orders of the nodes, each with a drawn partition.
     """
 
     cuts: int = 64
@@ -40,13 +40,13 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Tried:
-    """What the optimum of a program is the best of.
+    """The partitions of a program that the optimum is the best of.
 
     Args:
-        nodes: of its largest loop; 0 where no loop can be split.
-        cuts: how many, each for all loops at once.
-        orders: how many were drawn.
-        executables: how many different ones came of it.
+        nodes: the number of nodes of its largest loop; 0 where no loop can be split.
+        cuts: the number of partitions of nodes in their order, each for all loops at once.
+        orders: the number of drawn orders.
+        executables: the number of different executables.
     """
 
     nodes: int
@@ -56,12 +56,12 @@ class Tried:
 
     @property
     def all_cuts(self) -> bool:
-        """Whether there are no others."""
+        """Whether every partition of the nodes in their order was tried."""
         return self.cuts == ways_to_cut(self.nodes)
 
 
 def ways_to_cut(nodes: int) -> int:
-    """A loop whose nodes keep their order, none among them."""
+    """Return the number of partitions of a loop whose nodes keep their order, the whole loop included."""
     return 2 ** max(nodes - 1, 0)
 
 
@@ -69,13 +69,13 @@ class Contest:
     """The executables of one program by every method.
 
     Args:
-        folder: where they lie.
-        config: of clang, that makes it ask the policy.
-        random: how many random ways to split are methods.
+        folder: the folder of the executables.
+        config: the configuration file that makes clang use the policy.
+        random: the number of random partitions that are methods.
 
     Raises:
         ProgramError: the program does not build, or prints other than at ``-O0``.
-        CompilerError: never split, it differs from what clang makes of it.
+        CompilerError: never split, it differs from the output of clang alone.
     """
 
     def __init__(self, program: Program, folder: Path, *, config: Path, random: int, bounds: Bounds, seed: int) -> None:
@@ -95,11 +95,11 @@ class Contest:
         self.tried = Tried(nodes, min(bounds.cuts, ways_to_cut(nodes)), drawn, len(self._legal))
 
     def seconds(self, rounds: int, counts: Sequence[int]) -> dict[str, float]:
-        """Of every method. What is the fastest of several was found so in other runs.
+        """Return the seconds of every method. The fastest of several is found in other runs than those that are returned.
 
         Args:
-            rounds: how often every executable is started.
-            counts: of how many random ways to split the fastest is one, too.
+            rounds: the number of starts of every executable.
+            counts: the numbers of random partitions of which the fastest is a method.
         """
         known, again = self._known(rounds)
         fastest = {f"random, best of {count}": min(self._drawn[:count], key=known.__getitem__) for count in counts if count > 1}
@@ -112,7 +112,7 @@ class Contest:
         return {**own, **mean, OPTIMUM: own.pop(OPTIMUM)}
 
     def _known(self, rounds: int) -> tuple[dict[Path, float], dict[Path, float]]:
-        """The seconds of all ways to split; and those of the finalists, by other runs and more of them."""
+        """Return the seconds of all partitions; and those of the finalists, in other and more runs."""
         known = self._executables.time(self._legal, max(rounds // 4, 1), self._rng)
         finalists = sorted(known, key=known.__getitem__)[:FINALISTS]
         return known, self._executables.time(finalists, rounds, self._rng)
@@ -124,7 +124,7 @@ class Contest:
         return dict(zip(flags, self._executables.build([(BASELINE, *own) for own in flags.values()]), strict=True))
 
     def _nodes(self) -> int:
-        """Of the largest loop that can be split."""
+        """Return the number of nodes of the largest loop that can be split."""
         record = self._folder / "loops.yaml"
         record.touch()
         self._build({ALWAYS: (*_answer(ALWAYS), f"-foptimization-record-file={record}", "-foptimization-record-passes=mlcb-loop")})
@@ -136,6 +136,6 @@ def _answer(text: str) -> Flags:
 
 
 def _masks(nodes: int, cuts: int, seed: int) -> Sequence[int]:
-    """At most ``cuts``, with that of ``NEVER`` and that of ``ALWAYS``, which are left out."""
+    """Return the masks of at most ``cuts`` partitions, without those of ``NEVER`` and ``ALWAYS``, which count among them."""
     others = range(1, ways_to_cut(nodes) - 1)
     return others if len(others) + 2 <= cuts else random.Random(seed).sample(others, cuts - 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Executables that clang makes of a program, one for each way to compile it, and how long each of them runs."""
+"""Executables that clang makes of a program, one for each set of flags, and their run times."""
 
 import os
 import time
@@ -20,22 +20,22 @@ from mlcb_gym.evaluation.linked_size import LIBRARIES
 from mlcb_gym.toolchain import tool
 
 COMMON = ("-w", "-ffp-contract=off")
-"""Sums of floats are the same to the bit at every level."""
+"""Flags of every build: sums of floats are the same to the bit at every level."""
 GROUPS = 5
-"""How many groups of runs a loop kernel is timed in by one process, the fastest of which counts."""
+"""The groups of runs in one process of a program that times itself; the fastest one counts."""
 QUARTILE = 0.25
-"""Which of the processes' times counts: where a process comes to lie in memory makes it fast for once in many, or slow. On 24 kernels the least of 24
+"""The quantile of the processes' times that counts: by its place in memory a process is fast for once, or slow. On 24 kernels the least of 24
 processes differed from itself by 5 % (root mean square), the median by 2 %, this by 0.3 %."""
 SECONDS = 120.0
-"""What one process may take."""
+"""The limit of one process."""
 
 
 class Executables:
-    """Those of one program; what comes out the same to the byte is one executable. Each must print what the program does at ``-O0``.
+    """The executables of one program; equal objects are one executable. Each must print the output of ``-O0``.
 
     Args:
-        program: it has a ``main`` that needs no arguments. Loop kernels time themselves; of any other the whole process is timed.
-        folder: where they lie.
+        program: a program whose ``main`` needs no arguments. Of one that does not time itself the whole process is timed.
+        folder: the folder of the executables.
 
     Raises:
         ProgramError: it does not compile or link, it fails, or it prints something else.
@@ -50,7 +50,7 @@ class Executables:
         self._expected = run((plain,), subject=program.name, seconds=SECONDS)
 
     def build(self, ways: Sequence[Sequence[str]]) -> list[Path]:
-        """The executables for the flags of each way, several at a time."""
+        """Return the executable for each set of flags; several are built at a time."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(self._compile, ways))
             distinct = list(dict.fromkeys(objects))
@@ -58,7 +58,7 @@ class Executables:
         return [linked[made] for made in objects]
 
     def time(self, executables: Iterable[Path], rounds: int, rng: np.random.Generator) -> dict[Path, float]:
-        """The seconds of each, by ``QUARTILE``: all are run in every round, each time in another order."""
+        """Return the seconds of each, by ``QUARTILE``: all are run in every round, in a new order."""
         times: dict[Path, list[float]] = {path: [] for path in executables}
         paths = list(times)
         for _ in range(rounds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole programs as users get them: linked, with and without a policy in clang."""
+"""Sizes of whole linked programs, with and without a policy in clang."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ LIBRARIES = ("-lm",)
 
 
 def evaluate_linked(policy: Path, programs: ProgramsLike) -> Estimate:
-    """The bytes of executables (code and data, without BSS) that ``clang -Oz`` makes with a policy, to those without.
+    """Return the ratio of the bytes of executables (code and data, without BSS) that ``clang -Oz`` makes with a policy to those without.
 
     Args:
         programs: each a program of its own.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ratios of many programs in one number, with how sure it is."""
+"""Geometric means of ratios over programs, with confidence intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Interval:
-    """Where 95 % of the resampled means lie."""
+    """The interval of 95 % of the resampled means."""
 
     low: float
     high: float
@@ -27,8 +27,8 @@ class Estimate:
     """A geometric mean over programs and its intervals (percentile bootstrap).
 
     Args:
-        by_program: programs resampled one by one: what other programs of these projects would give.
-        by_project: projects resampled with all their programs, which resemble one another: what other projects would give.
+        by_program: programs resampled one by one, as if other programs of these projects were drawn.
+        by_project: projects resampled with all their programs, which resemble one another, as if other projects were drawn.
     """
 
     mean: float
@@ -39,7 +39,7 @@ class Estimate:
 
 
 def estimate(ratios: Sequence[float], projects: Sequence[str], *, seed: int = 0) -> Estimate:
-    """The geometric mean of ``ratios``, one per program of ``projects``. The same seed pairs the resamples of two methods."""
+    """Return the geometric mean of ``ratios``, one per program of ``projects``. The same seed pairs the resamples of two methods."""
     logs = np.log(np.asarray(ratios, dtype=float))
     names, project = np.unique(projects, return_inverse=True)
     by_program, by_project = (_bootstrap(logs, groups, seed) for groups in (np.arange(len(logs)), project))
@@ -47,7 +47,7 @@ def estimate(ratios: Sequence[float], projects: Sequence[str], *, seed: int = 0)
 
 
 def _bootstrap(logs: np.ndarray, groups: np.ndarray, seed: int) -> Interval:
-    """Draws whole groups, as many as there are; the mean is that of all values drawn."""
+    """Draw whole groups, as many as there are, and return the interval of the means of all drawn values."""
     sums, counts = np.bincount(groups, logs), np.bincount(groups)
     drawn = np.random.default_rng(seed).integers(len(sums), size=(RESAMPLES, len(sums)))
     low, high = np.quantile(np.exp(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)), [0.025, 0.975])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a policy folder ahead of time: ONNX to C to one shared object, which a compiler loads instead of ONNX Runtime."""
+"""Ahead-of-time compilation of a policy folder: ONNX to C to one shared object, which a compiler loads without ONNX Runtime."""
 
 import json
 import os
@@ -28,15 +28,15 @@ TOLERANCE = 1e-4
 
 
 def default_cpu() -> str:
-    """AVX2 and FMA, which all x86-64 of the last ten years have; other machines have one level."""
+    """Return x86-64-v3 on x86-64: AVX2 and FMA, which processors of the last ten years have; other machines have one level."""
     return "x86-64-v3" if platform.machine() == "x86_64" else BASELINE
 
 
 def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Path:
-    """Compiles the policy in ``folder`` to ``output``, whole or not at all, and asks both the same questions.
+    """Compile the policy in ``folder`` to ``output``, whole or not at all, and compare both on the same observations.
 
     Args:
-        cpu: what it may run on, of ``CPUS``; it is checked when the policy is loaded.
+        cpu: the processor level, of ``CPUS``; it is checked when the policy is loaded.
 
     Raises:
         PolicyError: there is no policy, it cannot be compiled, or the result decides otherwise.
@@ -67,7 +67,7 @@ def _link(folder: Path, manifest: Mapping[str, Any], agents: Sequence[Mapping[st
 
 
 def _policy_source(manifest: Mapping[str, Any], reads: Sequence[Sequence[bool]]) -> str:
-    """The symbol that a compiler looks for, and what it names."""
+    """Return the C of the symbol that a compiler looks up, and of the structures that it points to."""
     text = json.dumps(manifest, separators=(",", ":"))
     agents = range(len(reads))
     return "\n".join(
@@ -84,12 +84,12 @@ def _policy_source(manifest: Mapping[str, Any], reads: Sequence[Sequence[bool]])
 
 
 def _c_string(text: str) -> str:
-    """A C literal of the bytes of UTF-8; one of octal digits cannot run on into what follows it."""
+    """Return a C literal of the bytes of UTF-8; an octal escape has three digits, so that it ends there."""
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
 def _compare(folder: Path, library: Path, spec: str, agents: Sequence[Mapping[str, Any]]) -> None:
-    """Both must give the same advice on drawn observations."""
+    """Check that both give the same advice on drawn observations."""
     rng = np.random.default_rng(1)
     with closing(_native.Compiler.open(f"onnx:{folder}", spec)) as expected, closing(_native.Compiler.open(f"aot:{library}", spec)) as compiled:
         for index, agent in enumerate(agents):
@@ -103,12 +103,12 @@ def _compare(folder: Path, library: Path, spec: str, agents: Sequence[Mapping[st
 
 
 def _around(lengths: Sequence[int]) -> list[int]:
-    """Each of the sizes, and the shortest question that is padded to it."""
+    """Return each of the sizes, and the shortest length that is padded to it."""
     return [*lengths[:1], *(length for before, size in pairwise(lengths) for length in (size, before + 1))]
 
 
 def _draw(tensor: Mapping[str, Any], length: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Of any magnitude within the bounds, and of this length where it varies; masks with one bit set at least."""
+    """Draw a tensor of any magnitude within its bounds, of this length where it varies; a mask has one bit set at least."""
     shape, low, high = lengthened(tensor, length), float(tensor["low"]), float(tensor["high"])
     if tensor["role"] == "mask":
         there = length if shape == [most] else shape[0]  # a choice for each of what varies

@@ -13,7 +13,7 @@ MODULE = Path(ALGORITHM) / "learner_group" / "learner" / "rl_module" / "default_
 
 
 def load_network(checkpoint: Path) -> PolicyNetwork:
-    """The trained network, in evaluation mode.
+    """Return the trained network, in evaluation mode.
 
     Raises:
         PolicyError: ``checkpoint`` is none that ``train`` wrote.

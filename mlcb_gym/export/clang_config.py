@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one flag of deployment: a configuration file that makes clang ask policies."""
+"""The one flag of deployment: a configuration file that makes clang use policies."""
 
 import os
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from mlcb_gym.onnx.manifest import read_manifest
 
 
 def runner_uri(policy: Path) -> str:
-    """What a compiler names a policy by, a folder or a compiled one.
+    """Return the URI of a policy's runner: ``onnx:`` of a folder, ``aot:`` of a compiled one.
 
     Raises:
         PolicyError: a folder holds no policy.
@@ -25,11 +25,11 @@ def runner_uri(policy: Path) -> str:
 
 
 def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
-    """The text of a file for ``clang --config=FILE``.
+    """Return the text of a file for ``clang --config=FILE``.
 
     Args:
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
-        guard: keep what LLVM does by itself where that is better: see ``mlcb clang-config --help``.
+        guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
 
     Raises:
         PolicyError: a folder holds no policy.
@@ -44,7 +44,7 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
 
 
 def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False) -> None:
-    """Writes the file whole or not at all."""
+    """Write the file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(clang_config(policies, guard=guard))

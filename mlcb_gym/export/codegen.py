@@ -42,7 +42,7 @@ Tensors = Sequence[Mapping[str, Any]]
 
 
 def agent_object(path: Path, agent: Mapping[str, Any], flags: Sequence[str], source: Path) -> tuple[Path, list[bool]]:
-    """The model in ``path`` as an object file of one symbol, named as ``source`` is, and which of the agent's inputs the model reads.
+    """Return the model in ``path`` as an object file with one symbol, the stem of ``source``, and whether it reads each of the agent's inputs.
 
     Args:
         flags: of clang, beside ``FLAGS``.
@@ -77,17 +77,17 @@ def sizes(path: Path, inputs: Tensors) -> list[int]:
 
 
 def lengthened(tensor: Mapping[str, Any], length: int) -> list[int]:
-    """The shape of a tensor whose varying axes are so long."""
+    """Return the shape of a tensor with this length of its varying axes."""
     return [d if isinstance(d, int) else length for d in tensor["shape"]]
 
 
 def clang(*arguments: str | Path) -> None:
-    """Compiles or links for a policy."""
+    """Compile or link for a policy."""
     run_tool(toolchain.tool("clang"), *arguments)
 
 
 def run_tool(*command: str | Path) -> None:
-    """Raises `PolicyError` where a tool fails on a policy, or takes too long."""
+    """Run a tool; raise `PolicyError` where it fails on a policy, or takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
@@ -98,7 +98,7 @@ def run_tool(*command: str | Path) -> None:
 
 
 def include() -> Path:
-    """Where the headers lie that the code of a policy needs."""
+    """Return the folder of the headers that the code of a policy needs."""
     return Path(str(files("mlcb_gym").joinpath("include/AotAbi.h"))).parent
 
 
@@ -116,7 +116,7 @@ def _of_one_size(path: Path, agent: Mapping[str, Any], source: Path) -> list[Pat
 
 
 def _of_each_size(path: Path, agent: Mapping[str, Any], lengths: Sequence[int], reads: Sequence[bool], source: Path) -> list[Path]:
-    """A file for each size, one of their weights, which are the same, and ``source``, which picks one."""
+    """Write a file for each size, one of their common weights, and ``source``, which picks a size."""
     beside = source.with_name(f"{source.stem}_weights.c")
     written = [source, beside]
     for length in lengths:
@@ -131,7 +131,7 @@ def _of_each_size(path: Path, agent: Mapping[str, Any], lengths: Sequence[int], 
 
 
 def _picking(name: str, inputs: Tensors, lengths: Sequence[int], reads: Sequence[bool]) -> str:
-    """What pads a question to the next size, and asks the model of that."""
+    """Return the C function that pads an observation to the next size and runs the model of that size."""
     varying = {i: t for i, t in enumerate(inputs) if reads[i] and any(not isinstance(d, int) for d in t["shape"])}
     first, tensor = next(iter(varying.items()))
     axis = next(a for a, d in enumerate(tensor["shape"]) if not isinstance(d, int))
@@ -152,7 +152,7 @@ def _picking(name: str, inputs: Tensors, lengths: Sequence[int], reads: Sequence
 
 
 def _generated(path: Path, agent: Mapping[str, Any], length: int, large: int) -> tuple[str, str, str]:
-    """C of a model for one size, its weights, and how it is called. Intermediate tensors of ``large`` bytes lie on the heap; 0 for none."""
+    """Return the C of a model for one size, its weights, and its call. Intermediate tensors of ``large`` bytes lie on the heap; 0 for none."""
     model = _static(path, agent, length)
     names = [t["name"] for t in agent["inputs"]]
     arguments = [f"inputs[{names.index(i.name)}]" for i in model.graph.input]
@@ -169,7 +169,7 @@ def _generated(path: Path, agent: Mapping[str, Any], length: int, large: int) ->
 
 @cache
 def _generator(large: int) -> "Compiler":
-    """One keeps its templates, which takes most of its time."""
+    """Return the generator, which keeps its templates: to make these takes most of its time."""
     from emx_onnx_cgen import Compiler
     from emx_onnx_cgen.compiler import CompilerOptions
 
@@ -177,7 +177,7 @@ def _generator(large: int) -> "Compiler":
 
 
 def _static(path: Path, agent: Mapping[str, Any], length: int) -> onnx.ModelProto:
-    """The model for one question: the batch is 1, and of the outputs only the one that is asked for is left."""
+    """Return the model for one observation: a batch of 1, and the advice as the only output."""
     model = onnx.load(path)
     graph = model.graph
     wanted = OUTPUTS[agent["advice"]["kind"]]
@@ -194,7 +194,7 @@ def _static(path: Path, agent: Mapping[str, Any], length: int) -> onnx.ModelProt
 
 
 def _transpose_weights(model: onnx.ModelProto) -> None:
-    """Weights that many rows are multiplied by lie as these rows do, so that sums over both can be vectorized: MatMul becomes Gemm."""
+    """Transpose weights that many rows are multiplied by, so that sums over both can be vectorized: MatMul becomes Gemm."""
     graph = model.graph
     weights = {w.name: w for w in graph.initializer}
     known = [*graph.input, *onnx.shape_inference.infer_shapes(model).graph.value_info]
@@ -218,7 +218,7 @@ def _is_batch_of_one(shape: Sequence[int]) -> bool:
 
 
 def _gemm(graph: onnx.GraphProto, node: onnx.NodeProto, weights: np.ndarray) -> list[onnx.NodeProto]:
-    """The product of one batch of rows with weights."""
+    """Return the product of one batch of rows with weights."""
     (name,), (inner, outer) = node.output, weights.shape
     constants = {f"{name}_transposed": weights.T.copy(), f"{name}_inner": np.array([-1, inner]), f"{name}_outer": np.array([1, -1, outer])}
     graph.initializer.extend(onnx.numpy_helper.from_array(value, key) for key, value in constants.items())
@@ -231,7 +231,7 @@ def _gemm(graph: onnx.GraphProto, node: onnx.NodeProto, weights: np.ndarray) -> 
 
 
 def _true_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
-    """Those that a node reads and that are no weights."""
+    """Return the inputs that a node reads and that are no weights."""
     weights = {w.name for w in graph.initializer}
     used = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
     return [i for i in graph.input if i.name in used and i.name not in weights]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a policy folder: one ONNX file per agent, and ``policy.json``, which says all that a compiler must know of it."""
+"""Export of policy folders: one ONNX file per agent, and ``policy.json``, the manifest that a compiler reads."""
 
 import json
 import os
@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] | None = None) -> Path:
-    """Writes the policy of a checkpoint to ``folder``, whole or not at all; an older policy there is replaced.
+    """Write the policy of a checkpoint to ``folder``, whole or not at all; an older policy there is replaced.
 
     Raises:
         PolicyError: ``checkpoint`` is none that ``train`` wrote.
@@ -41,13 +41,13 @@ def write_policy(
     trained: Mapping[str, Any],
     results: Mapping[str, Any],
 ) -> Path:
-    """Writes a policy folder for a bound spec.
+    """Write a policy folder for a bound spec.
 
     Args:
-        networks: of each agent, by its name; or of the only one. From a mapping of its tensors to ``[batch, choices]``, or ``[batch, 1]``.
-        spec: the bound spec, as ``env.task_spec.declared`` has it.
-        trained: how the policy came about.
-        results: what was measured of it, with machine and commit.
+        networks: the network of each agent by its name, or of the only one: from a mapping of tensors to ``[batch, choices]``, or ``[batch, 1]``.
+        spec: the bound spec, as in ``env.task_spec.declared``.
+        trained: the algorithm, recipe and budget of the training.
+        results: the measured results, with machine and commit.
     """
     agents = spec["agents"]
     by_agent = {agents[0]["name"]: networks} if isinstance(networks, nn.Module) else networks
@@ -88,7 +88,7 @@ def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside ``folder`` that takes its place if the block succeeds, and goes if it does not."""
+    """Yield a temporary folder beside ``folder`` that takes its place if the block succeeds, and is removed if it does not."""
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a policy decides in ONNX Runtime as it did in torch, on observations of real episodes."""
+"""Parity of a policy in torch, ONNX Runtime and the in-process runners, on observations of real episodes."""
 
 import math
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 
 VALUE_TOLERANCE = 1e-4
-"""How far values may be apart, to the value, or to 1 where it is less: runtimes round differently, and a power of it makes more of that."""
+"""The relative difference of values that is tolerated (absolute below 1): runtimes round differently, and a power multiplies that."""
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How far two runtimes of one policy are apart.
+    """The differences between two runtimes of one policy.
 
     Args:
-        observations: how many were compared.
-        max_error: largest difference of a logit; of a value, to the value, or to 1 where it is less.
-        disagreements: observations where the advice differs.
+        observations: the number of observations compared.
+        max_error: the largest difference of a logit; of a value, relative to the value, or to 1 where it is less.
+        disagreements: the number of observations whose advice differs.
     """
 
     observations: int
@@ -45,13 +45,13 @@ class Parity:
 
 
 def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, compiled: Path | None = None) -> Parity:
-    """Plays the policy of a checkpoint on programs, and compares torch, ONNX Runtime and the in-process runners on all that it sees.
+    """Play the policy of a checkpoint on programs, and compare torch, ONNX Runtime and the in-process runners on all its observations.
 
     Args:
         compiled: the policy in ``folder`` compiled ahead of time.
 
     Raises:
-        PolicyError: two of them decide differently.
+        PolicyError: two of them differ in a decision.
     """
     network, policy = load_network(checkpoint), OnnxPolicy(folder)
     arguments = {"reward": "none", **policy.env_arguments}
@@ -69,7 +69,7 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
 
 
 def compare(network: PolicyNetwork, policy: OnnxPolicy, observations: Sequence[Observation]) -> Parity:
-    """Compares torch with ONNX Runtime, observation by observation."""
+    """Compare torch with ONNX Runtime, observation by observation."""
     errors = [_error(answer(network, o), policy.logits(o), is_value=MASK not in acting_agent(o)[1]) for o in observations]
     others = _disagreements([advice(network, o) for o in observations], [policy.advice(o) for o in observations])
     return Parity(len(observations), float(np.max(errors)), others)
@@ -80,12 +80,12 @@ def _error(expected: np.ndarray, actual: np.ndarray, *, is_value: bool) -> float
 
 
 def _disagreements(advice: Sequence[int | float], expected: Sequence[int | float]) -> int:
-    """How often two differ; values by more than is lost in float32."""
+    """Return the number of differences; of values, those beyond the tolerance."""
     tolerances = [VALUE_TOLERANCE if isinstance(b, float) else 0 for b in expected]
     return sum(not math.isclose(a, b, rel_tol=t, abs_tol=t) for a, b, t in zip(advice, expected, tolerances, strict=True))
 
 
 def greedy_observations(network: PolicyNetwork, envs: Sequence[CompilerEnv], programs: Sequence[Any]) -> list[Observation]:
-    """What the policy sees on one greedy episode per program."""
+    """Return the observations of one greedy episode per program."""
     scripts = (observed(program, greedy(network, envs[0])) for program in programs)
     return [observation for seen in play_in_order(envs, scripts) for observation in seen]

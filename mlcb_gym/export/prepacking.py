@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether ONNX Runtime should pack the weights of a model when it loads it: measured once, at the export, and not at every compile.
+"""The choice whether ONNX Runtime packs the weights of a model when it loads it, measured once at the export.
 
 Packed, a layer of 50 000 inputs and one output was five times slower than as PyTorch keeps it, and two times faster the other
 way around; small layers do not care.
@@ -17,7 +17,7 @@ QUESTIONS, GAIN = 50, 1.2
 
 
 def gains_from_prepacking(model: Path, agent: Mapping[str, Any]) -> bool:
-    """False where the model is faster without by a factor of ``GAIN`` at least: packing is what ONNX Runtime does by itself."""
+    """Return False where the model is faster without packing by a factor of ``GAIN`` at least; packing is ONNX Runtime's default."""
     feed = {t["name"]: np.zeros((1, *(_length(d) for d in t["shape"])), t["dtype"]) for t in agent["inputs"] if t["role"] != "mask"}
     packed, plain = (_session(model, packs=packs) for packs in (True, False))
     feed = {i.name: feed[i.name] for i in packed.get_inputs()}

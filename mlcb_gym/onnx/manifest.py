@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""``policy.json``: what a policy folder says of itself."""
+"""``policy.json``: the manifest of a policy folder."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ OUTPUTS = {"argmax": "logits", "value": "value"}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What the policy in ``folder`` is for, and how it came about.
+    """Return the manifest of a policy folder: its task, and how it was trained.
 
     Raises:
         PolicyError: there is no policy.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX files of many networks that differ in their weights alone: the export, which takes seconds, is done once."""
+"""ONNX files of networks that differ in their weights alone, from one export, which takes seconds."""
 
 import tempfile
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from mlcb_gym.onnx.write import write_onnx
 
 @dataclass(frozen=True)
 class _Slot:
-    """Where in a file the weights of a parameter are, and whether they lie there transposed."""
+    """The place of a parameter's weights in a file, and whether they lie there transposed."""
 
     initializer: int
     parameter: str
@@ -28,7 +28,7 @@ class _Slot:
 
 
 class OnnxTemplate:
-    """The ONNX file of a network for an agent, to be had with other weights.
+    """The ONNX file of a network for an agent, whose weights can be replaced.
 
     Raises:
         PolicyError: the exporter made something else of a parameter than to store it.
@@ -44,7 +44,7 @@ class OnnxTemplate:
         self._slots = [_slot(name, parameter.detach().numpy(), stored) for name, parameter in network.named_parameters()]
 
     def filled(self, network: nn.Module) -> bytes:
-        """The file with the weights of a network of the same architecture."""
+        """Return the file with the weights of a network of the same architecture."""
         parameters = dict(network.named_parameters())
         for slot in self._slots:
             weights = parameters[slot.parameter].detach().numpy()
@@ -53,7 +53,7 @@ class OnnxTemplate:
 
 
 def _marked(network: nn.Module) -> nn.Module:
-    """A copy of which no two parameters have the same weights, so that each is found again."""
+    """Return a copy in which no two parameters have the same weights, so that each is found again."""
     copy = deepcopy(network)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

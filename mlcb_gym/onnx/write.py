@@ -20,7 +20,7 @@ VARYING = 2
 
 
 def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
-    """Writes the graph: of the declared tensors those that the network reads, with a leading batch axis, to its output.
+    """Write the graph of a network, from those declared tensors that it reads, with a leading batch axis, to its output.
 
     The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
     """
@@ -50,13 +50,13 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
 
 
 def _varying(shape: Sequence[Any]) -> dict[int, Any]:
-    """The axes behind the batch that have their true length; those that may be as long are as long."""
+    """Return the axes of variable length behind the batch; axes with the same maximum have the same length."""
     lengths = {axis: d["at_most"] for axis, d in enumerate(shape, 1) if isinstance(d, dict)}
     return {axis: torch.export.Dim(f"up_to_{length}", min=VARYING, max=length) for axis, length in lengths.items()}
 
 
 class _Positional(nn.Module):
-    """The network with its inputs in declared order instead of by name, as the exporter wants them."""
+    """The network with positional inputs in declared order, as the exporter needs them."""
 
     def __init__(self, network: nn.Module, names: Sequence[str]) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class _Positional(nn.Module):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter reports its progress on standard output and warns of its own internals."""
+    """Silence the exporter, which reports its progress on standard output and warns of its own internals."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -19,31 +19,31 @@ from mlcb_gym.spec import acting_agent
 
 
 def batch(observations: Sequence[Observation]) -> dict[str, Any]:
-    """Observations as tensors with a leading batch axis; parts of several agents each so."""
+    """Return observations as tensors with a leading batch axis; of several agents each part."""
     columns = {name: [o[name] for o in observations] for name in observations[0]}
     return {name: batch(values) if isinstance(values[0], dict) else torch.from_numpy(np.stack(values)) for name, values in columns.items()}
 
 
 @torch.inference_mode()
 def answer(network: PolicyNetwork, observation: Observation) -> np.ndarray:
-    """What a network says to one observation: logits, ``[actions]``, or a value, ``[1]``."""
+    """Return the output of a network on one observation: logits, ``[actions]``, or a value, ``[1]``."""
     agent, seen = acting_agent(observation)
     result: np.ndarray = by_agent(network)[agent](batch([seen]))[0].numpy()
     return result
 
 
 def advice(network: PolicyNetwork, observation: Observation) -> int | float:
-    """What a network tells the compiler: the best allowed choice, or its value."""
+    """Return the advice of a network: the best allowed choice, or its value."""
     return advice_of(answer(network, observation), observation)
 
 
 def greedy(network: PolicyNetwork, env: CompilerEnv) -> Choose:
-    """What a network tells the compiler, as actions of its environment."""
+    """Return the policy that takes a network's best actions."""
     return lambda observation: env.action(advice(network, observation))
 
 
 class InCompiler:
-    """Networks of one architecture that decide in the compiler, where nothing is sent to and fro for a decision.
+    """Networks of one architecture that decide in the compiler, so that no decision is sent.
 
     Args:
         network: any of them.
@@ -54,11 +54,11 @@ class InCompiler:
         self._templates = [OnnxTemplate(*one) for one in zip(by_agent(network), env.task_spec.declared["agents"], strict=True)]
 
     def __call__(self, network: nn.Module) -> Decide:
-        """What leaves an episode to a network at its first decision."""
+        """Return the policy that delegates an episode to a network at its first decision."""
         models = [template.filled(own) for template, own in zip(self._templates, by_agent(network), strict=True)]
         return lambda _: Delegate(models)
 
 
 def by_agent(network: nn.Module) -> list[nn.Module]:
-    """The networks of a team, or the one."""
+    """Return the networks of a team, or the one network."""
     return list(network.values()) if isinstance(network, Team) else [network]

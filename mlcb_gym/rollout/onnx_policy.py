@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exported policies: in ONNX Runtime here, and in the runners that a compiler has."""
+"""Exported policies: in ONNX Runtime here, and in the runners of a compiler."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -36,15 +36,15 @@ class OnnxPolicy:
 
     @property
     def task(self) -> str:
-        """What it decides."""
+        """The task of the policy."""
         return str(self.manifest["task"])
 
     @property
     def env_arguments(self) -> dict[str, Any]:
-        """What an environment must be made with for this policy.
+        """The arguments of the environment that the policy is for.
 
         Raises:
-            PolicyError: the folder does not say, as one that was exported before the task had all of its parameters.
+            PolicyError: the folder lacks one, as it was exported before the task had all of its parameters.
         """
         expected, given = env_class(self.task).parameters, self.manifest["parameters"]
         if missing := [name for name in expected if name not in given]:
@@ -52,18 +52,18 @@ class OnnxPolicy:
         return {name: given[name] for name in expected}
 
     def logits(self, observation: Observation) -> np.ndarray:
-        """The logits of one observation, ``[actions]``, masks are not applied; or the value, ``[1]``."""
+        """Return the logits of one observation, ``[actions]``, without the mask; or the value, ``[1]``."""
         agent, seen = acting_agent(observation)
         feed = {name: np.asarray(seen[name])[np.newaxis] for name in self._inputs[agent]}
         result: np.ndarray = self.sessions[agent].run(None, feed)[0][0]
         return result
 
     def advice(self, observation: Observation) -> int | float:
-        """What it tells the compiler: the best allowed choice, or its value."""
+        """Return the advice: the best allowed choice, or the value."""
         return advice_of(self.logits(observation), observation)
 
     def choose(self, observation: Observation) -> int:
-        """The best allowed action."""
+        """Return the best allowed action."""
         return int(self.advice(observation))
 
     def player(self, env: CompilerEnv) -> Choose:
@@ -77,11 +77,11 @@ class OnnxPolicy:
         return lambda observation: env.action(self.advice(observation))
 
     def delegate(self, observation: Observation) -> Delegate:
-        """Leaves this decision and all that follow to its models, in the compiler."""
+        """Delegate this decision and all later ones to the models, in the compiler."""
         return Delegate(self._models)
 
 
 def in_process(uri: str, observations: Sequence[Observation]) -> list[int | float]:
-    """What a policy decides in a runner."""
+    """Return the advice of a policy in a runner of the compiler."""
     with closing(_native.Compiler.open(uri)) as compiler:
         return [compiler.observe(*acting_agent(observation)) for observation in observations]

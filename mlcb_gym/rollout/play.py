@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Many episodes at once: scripts that say what to do, played on the sub-environments of a vector environment.
+"""Many episodes at once: scripts played on the sub-environments of a vector environment.
 
-A script is a generator. It yields a ``Reset`` or an action, is sent back what the compiler answered, and may play as many episodes as it
-likes; so a search reads as if it had a compiler of its own, while all compilers work at once.
+A script is a generator. It yields a ``Reset`` or an action, is sent the compiler's answer, and may play any number of episodes. A search
+reads as if it had a compiler of its own, while all compilers work at once.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.spec import MASK
 
 PARALLEL = 4
-"""Compilers at work at once, where nobody says otherwise."""
+"""The number of compilers at work at once, by default."""
 
 LOOK_SECONDS = 1.0
-"""How often silent compilers are looked at: the deadline of one may have passed."""
+"""The interval of checks on silent compilers: the deadline of one may have passed."""
 
 
 class SplitEnv(Protocol):
@@ -46,14 +46,14 @@ class Reset:
 
 @dataclass(frozen=True)
 class Delegate:
-    """Let models in the compiler decide to the end: the contents of an ONNX file for each agent."""
+    """Delegate all decisions to the end to models in the compiler: the contents of an ONNX file for each agent."""
 
     models: Sequence[bytes]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the compiler said."""
+    """The compiler's answer to a command."""
 
     observation: Observation
     info: dict[str, Any]
@@ -67,17 +67,17 @@ Script = Generator[Command, Answer, Result]
 Choose = Callable[[Observation], Action | None]
 """From an observation to an action; None leaves the episode where it is."""
 Decide = Callable[[Observation], Delegate | Action | None]
-"""Likewise, or to what decides from there on."""
+"""Likewise, or to the models that decide from there on."""
 
 
 def name_of(program: Any) -> str:
-    """The name of a program, whether given as a ``Program`` or as its name."""
+    """Return the name of a program, given as a ``Program`` or as its name."""
     return str(getattr(program, "name", program))
 
 
 def episode(program: Any, choose: Decide) -> Script[Trace]:
-    """One episode. ``Trace.error`` says it if the program cannot be begun, or the compiler failed. Where there is nothing to decide, the
-    compiler's own heuristic has its way: the ratio is 1."""
+    """Play one episode. ``Trace.error`` has the reason where the program cannot be begun, or the compiler failed. Where there is nothing to
+    decide, the compiler's own heuristic decides: the ratio is 1."""
     name = name_of(program)
     try:
         answer = yield Reset(program)
@@ -100,7 +100,7 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
-    """An episode of given actions. Those that the mask forbids at their turn are left out."""
+    """Play an episode of given actions, without those that the mask forbids at their turn."""
     remaining = iter(actions)
 
     def choose(observation: Observation) -> int | None:
@@ -110,7 +110,7 @@ def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
 
 
 def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
-    """An episode, and all that was seen before its decisions."""
+    """Play an episode, and return the observations before its decisions."""
     seen: list[Observation] = []
 
     def record(observation: Observation) -> Action | None:
@@ -122,7 +122,7 @@ def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
 
 
 def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterator[Result]:
-    """Plays scripts, one per environment at a time, and yields their results as they finish.
+    """Play scripts, one per environment at a time, and yield their results as they finish.
 
     Which script goes on next depends on which compiler is faster: what scripts share, a random generator above all, makes runs differ.
     """
@@ -136,7 +136,7 @@ def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterato
 
 
 def play_in_order(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> list[Result]:
-    """The results of ``play`` in the order of the scripts, so that what is made of them does not depend on which compiler was faster."""
+    """Return the results of ``play`` in the order of the scripts, which does not depend on the compilers' speed."""
 
     def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
         return number, (yield from script)
@@ -161,7 +161,7 @@ class _Lane(Generic[Result]):
         return self._refused is not None or self.env.ready()
 
     def advance(self) -> Iterator[Result]:
-        """Runs the script up to its next command, which is sent; yields the result of one that has none, and goes on with the next."""
+        """Run the script up to its next command, which is sent; yield the result of a script that has ended, and go on with the next."""
         outcome = None
         if self.script is None:
             self.script = next(self._scripts, None)
@@ -188,7 +188,7 @@ class _Lane(Generic[Result]):
             self._refused = error
 
     def _outcome(self) -> Answer | MlcbError:
-        """What came of the command."""
+        """Return the compiler's answer to the command, or its error."""
         if self._refused is not None:
             return self._refused
         try:
@@ -201,14 +201,14 @@ class _Lane(Generic[Result]):
 
 
 def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Command:
-    """The next command of a script that gets what came of its last one."""
+    """Return the next command of a script, which gets the outcome of its last one."""
     if isinstance(outcome, MlcbError):
         return script.throw(outcome)
     return script.send(outcome)  # type: ignore[arg-type]  # None is what a generator begins with
 
 
 def _wait(lanes: list[_Lane[Result]]) -> list[_Lane[Result]]:
-    """Waits for the first compilers to answer; the lanes that go on."""
+    """Wait for the first compilers to answer, and return the lanes that go on."""
     while lanes:
         if ready := [lane for lane in lanes if lane.ready()]:
             return ready

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The policy that draws its actions, and what it observes."""
+"""The policy that draws its actions, and its observations."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from mlcb_gym.spec import MASK, acting_agent
 
 
 def random(rng: np.random.Generator) -> Choose:
-    """Any allowed action, all equally likely; any value, where that is asked for."""
+    """Return the policy that takes any allowed action, all equally likely; of an agent that gives a value, any value."""
 
     def choose(observation: Observation) -> Action:
         _, seen = acting_agent(observation)
@@ -24,7 +24,7 @@ def random(rng: np.random.Generator) -> Choose:
 
 
 def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> list[Observation]:
-    """Every observation of random episodes, over programs that are each taken about equally often."""
+    """Return every observation of random episodes, over programs that are each taken about equally often."""
     rng = np.random.default_rng(seed)
     scripts = (observed(program, random(own)) for program, own in zip(_drawn(programs, episodes, rng), rng.spawn(episodes), strict=True))
     return [observation for seen in play_in_order(envs, scripts) for observation in seen]

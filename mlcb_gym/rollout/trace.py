@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Episodes in short."""
+"""Summaries of episodes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ A convention, not a measurement: what fails must cost more than what merely does
 
 @dataclass(frozen=True)
 class Trace:
-    """An episode in short.
+    """The summary of an episode.
 
     Args:
-        ratios: to the compiler's own heuristic, in what the environment judges by: before the first action and after each; the last one alone
-            where only the end was measured.
-        measured: what was measured last.
-        seconds: what the compiler worked, where that was measured.
-        steps: how many; what was left to models is one.
+        ratios: the ratio of the environment's objective to the compiler's own heuristic, before the first action and after each; the last one
+            alone where only the end was measured.
+        measured: the metrics that were measured last.
+        seconds: the CPU time of the compiler, where that was measured.
+        steps: the number of steps; all decisions that were delegated to models are one.
     """
 
     program: str
@@ -38,18 +38,18 @@ class Trace:
 
     @property
     def ratio(self) -> float:
-        """The last of ``ratios``; infinite where the compiler failed."""
+        """The last ratio; infinite where the compiler failed."""
         return math.inf if self.error else self.ratios[-1]
 
     @property
     def scored(self) -> float:
-        """``ratio``, but finite: a failed episode counts as large as the program was at its start, or ``FAILED_RATIO``."""
+        """The last ratio, but finite: of a failed episode the ratio at its start, or ``FAILED_RATIO``."""
         if self.error is None:
             return self.ratio
         return self.ratios[0] if self.ratios else FAILED_RATIO
 
     def scored_in(self, own: str, heuristic: str) -> float:
-        """The ratio of another pair of metrics; ``scored`` where they were not measured."""
+        """Return the ratio of another pair of metrics; ``scored`` where they were not measured."""
         if self.error is None and self.measured.get(own) and self.measured.get(heuristic):
             return self.measured[own] / self.measured[heuristic]
         return self.scored

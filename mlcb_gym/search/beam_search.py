@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Look-ahead by forking the compiler: at a decision every action is tried, and the most promising outcomes are looked into further.
+"""Beam search by forking the compiler: every action of a decision is tried, and the best states of each depth are expanded.
 
-A rollout tells what one action led to; from here a policy learns what every action would have led to.
+A rollout has the outcome of one action of a decision; a beam search has the outcomes of all.
 """
 
 from contextlib import ExitStack, closing
@@ -19,11 +19,11 @@ from mlcb_gym.spec import MASK
 
 @dataclass(frozen=True, kw_only=True)
 class BeamSearch:
-    """How far to look.
+    """The width and depth of a beam search.
 
     Args:
-        widths: how many of the best states at a depth are looked into, from the second decision on.
-        exploration: how many others, drawn at random, are looked into as well: what a policy that errs will see.
+        widths: the number of best states that are expanded at each depth, from the second decision on.
+        exploration: the number of others, drawn at random, that are expanded as well: states that a policy reaches by mistakes.
     """
 
     widths: tuple[int, ...] = (2, 1, 1)
@@ -32,7 +32,11 @@ class BeamSearch:
 
 
 def beam_search(env: CompilerEnv, program: Program, beam: BeamSearch) -> list[Decision]:
-    """The decisions on one program, the first one first. Every program weighs the same, however many there are.
+    """Return the decisions on one program, the first one first. Their weights sum to 1.
+
+    Example: of three actions at the start, with ``widths=(2,)`` and ``exploration=0``: the clones that took them measure ratios of 1.0, 0.9 and 0.95.
+    The last two are expanded, and an action after the second one measures 0.8. Backed up, the first decision has the outcomes 1.0, 0.8 and the best
+    one behind the third action. States of equal ratio count as one.
 
     Raises:
         TaskError: the environment does not measure after every step.
@@ -64,11 +68,11 @@ def beam_search(env: CompilerEnv, program: Program, beam: BeamSearch) -> list[De
 
 
 def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decision, dict[int, CompilerEnv]]:
-    """Forks the compiler once for every allowed action; some of the clones work at once. Returns those whose episode goes on, to be closed;
-    ``made`` closes what nobody else does."""
+    """Fork the compiler once for every allowed action, ``PARALLEL`` clones at a time. Return the clones whose episode goes on, to be closed;
+    ``made`` closes those that are left."""
     ratio = env.ratio
     if ratio is None:
-        raise TaskError(f"{env.task}: a look-ahead needs what is measured after every step, expected dense=True and a reward that measures")
+        raise TaskError(f"{env.task}: a beam search needs a measurement after every step, expected dense=True and a reward that measures")
     outcomes = np.full(env.num_actions, np.inf)
     clones: dict[int, CompilerEnv] = {}
     allowed = np.flatnonzero(env.observation[MASK])
@@ -90,6 +94,6 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
 def _promising(
     ordered: list[tuple[Actions, CompilerEnv]], width: int, exploration: int, rng: np.random.Generator
 ) -> list[tuple[Actions, CompilerEnv]]:
-    """The best states, and some others; none where nothing more is to be looked into."""
+    """Return the best states and some others; none at the greatest depth."""
     others = ordered[width:]
     return ordered[:width] + [others[i] for i in rng.permutation(len(others))[:exploration]] if width else []

@@ -17,22 +17,22 @@ Actions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Matrix:
-    """``ratios[p, s]``: the ratio of program p after sequence s. Of an episode that failed see ``Trace.scored``."""
+    """The ratio of every program after every sequence, ``ratios[p, s]``; of a failed episode see ``Trace.scored``."""
 
     programs: tuple[str, ...]
     sequences: tuple[Actions, ...]
     ratios: np.ndarray
 
     def geomeans(self) -> np.ndarray:
-        """Of each sequence alone."""
+        """Return the geometric mean of each sequence."""
         return np.asarray(np.exp(np.log(self.ratios).mean(axis=0)))
 
     def best_fixed(self) -> int:
-        """The sequence that is best if all programs get the same."""
+        """Return the sequence with the lowest geometric mean."""
         return int(self.geomeans().argmin())
 
     def coreset(self, size: int) -> list[int]:
-        """Sequences chosen greedily such that the best of them for each program has the lowest geomean (submodular: within 1 - 1/e)."""
+        """Return sequences chosen greedily, such that the best one for each program has the lowest geometric mean (submodular: within 1 - 1/e)."""
         logs = np.log(self.ratios)
         chosen: list[int] = []
         reached = np.full(len(self.programs), np.inf)
@@ -45,7 +45,7 @@ class Matrix:
 
 
 def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
-    """Runs every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
+    """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
     known = _read(store)
     names = [name_of(program) for program in programs]
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]

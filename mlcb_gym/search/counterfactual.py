@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the other answer to one question would have come to, where a policy answers all that follow: by forking the compiler at the question.
+"""Counterfactual outcomes of single decisions: the compiler is forked at a decision, and a policy plays every other action's clone to its end.
 
-A look-ahead tries everything, but a few decisions deep. Where there are hundreds of small ones, as when calls are inlined, only the end of an
-episode tells anything; so every clone is played to its end. What is learnt from that is the policy improved by one step (Bertsekas' rollouts).
+For episodes of hundreds of small decisions, as in inlining, of which only the end is measured. These are Bertsekas' rollouts: the policy that
+takes the best action of each decision improves the policy that is followed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,12 @@ from mlcb_gym.search.decisions import Actions, Decision
 from mlcb_gym.spec import MASK
 
 SearchPriority = Callable[[Observation], float]
-"""How much is expected of looking into a decision; more than 0."""
+"""From an observation to a number that the chance of its decision to be searched is proportional to; more than 0."""
 
 
 @dataclass(frozen=True)
 class _Contrasted:
-    """A clone that answers otherwise, and the decision where it does."""
+    """A clone that takes another action, and the decision where it does."""
 
     decision: Decision
     action: int
@@ -42,14 +42,14 @@ def counterfactuals(
     search_priority: SearchPriority = equal_priority,
     seed: int = 1,
 ) -> list[Decision]:
-    """Some decisions of a policy's own episode, drawn at random, each of which weighs as many as it stands for.
+    """Return some decisions of a policy's own episode, drawn at random, each with the inverse of its chance as weight.
 
     Args:
-        env: one that measures at the end.
-        policy: answers what is not looked into, and all that comes after what is.
-        rest: what answers all that comes after as the policy does, but in the compiler.
-        decisions: how many on average.
-        search_priority: what a decision's chance to be drawn is proportional to.
+        env: an environment that measures at the end.
+        policy: takes the decisions that are not searched, and all that follow one that is.
+        rest: the same policy in the compiler, for all that follow.
+        decisions: the number of decisions on average.
+        search_priority: a number that a decision's chance to be drawn is proportional to.
 
     Raises:
         NoDecisions: the program leaves none.
@@ -77,8 +77,8 @@ def counterfactuals(
 
 
 def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide | None = None) -> list[Decision]:
-    """A search: an episode in which every question is answered best, if a policy answers all that follow. All its decisions, as ``counterfactuals``
-    has some: what a policy that errs less will see."""
+    """Search a program: play an episode with the best action of every decision, where a policy takes all that follow. Return all its decisions,
+    as ``counterfactuals`` returns some."""
     ratio, _ = _played(env, program, policy)
     known: list[Decision] = []
     taken: Actions = ()
@@ -97,18 +97,18 @@ def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide 
 
 
 def _played(env: CompilerEnv, program: Program, policy: Choose, search_priority: SearchPriority = equal_priority) -> tuple[float, np.ndarray]:
-    """The ratio that the policy reaches, and how interesting each of its decisions is."""
+    """Return the ratio that the policy reaches, and the priority of each of its decisions."""
     env.reset(options={"program": program})
     priorities = [search_priority(env.observation)]
     while _step(env, _asked(env, policy)):
         priorities.append(search_priority(env.observation))
     if env.ratio is None:
-        raise TaskError(f"{env.task}: the environment measures nothing that answers can be compared by, expected another reward")
+        raise TaskError(f"{env.task}: the environment measures nothing that actions can be compared by, expected another reward")
     return env.ratio, np.array(priorities)
 
 
 def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:
-    """What has been taken at each question, up to the one of number ``last``."""
+    """Yield the actions before each decision, up to decision number ``last``."""
     taken: Actions = ()
     yield taken
     while len(taken) < last:
@@ -119,21 +119,21 @@ def _path(env: CompilerEnv, policy: Choose, last: int) -> Iterator[Actions]:
 
 
 def _known(env: CompilerEnv, taken: Actions, own: int, ratio: float, weight: float = 1.0) -> Decision:
-    """A decision of which only the policy's own answer is known."""
+    """Return a decision with the outcome of the policy's own action alone."""
     outcomes = np.full(env.num_actions, np.inf)
     outcomes[own] = ratio
     return Decision(taken, {name: np.array(value) for name, value in env.observation.items()}, ratio, outcomes, weight)
 
 
 def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_Contrasted]:
-    """A clone for every answer that is allowed and not known."""
+    """Yield a clone for every allowed action whose outcome is not known."""
     for action in np.flatnonzero(env.observation[MASK]):
         if np.isinf(decision.outcomes[action]):
             yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
 
 
 def _finish(contrasted: Sequence[_Contrasted], rest: Decide) -> None:
-    """Plays every clone from its answer to the end, all at once, and writes down what it came to."""
+    """Play every clone from its action to the end, all at once, and note the outcome."""
     answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, rest) for c in contrasted))
     for one, answer in zip(contrasted, answers, strict=True):
         if "error" not in answer.info:
@@ -156,7 +156,7 @@ def _asked(env: CompilerEnv, policy: Choose) -> int:
 
 
 def _step(env: CompilerEnv, action: int) -> bool:
-    """Whether the episode goes on."""
+    """Take an action; whether the episode goes on."""
     *_, terminated, truncated, info = env.step(action)
     if "error" in info:
         raise CompilerError(f"{env.program.name}: {info['error']}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decisions with known outcomes, as searches find them, and the folder of files that holds them."""
+"""Decisions with known outcomes, and the folder of files that holds them."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,10 +21,10 @@ class Decision:
 
     Args:
         taken: the actions that led to it.
-        observation: what a policy sees there.
-        ratio: size to that of -Oz before it.
-        outcomes: ``[actions]``, the smallest ratio known to be reached through each; infinite where it is masked or fails.
-        weight: what it counts beside others, when something is learnt from them.
+        observation: the observation of the decision.
+        ratio: the ratio to the compiler's own heuristic before it.
+        outcomes: ``[actions]``, the lowest ratio known to be reached through each; infinite where the action is masked or fails.
+        weight: the weight in a loss over several decisions.
     """
 
     taken: Actions
@@ -35,13 +35,13 @@ class Decision:
 
     @property
     def best(self) -> float:
-        """The smallest ratio reached from here."""
+        """The lowest ratio reached from here."""
         return float(min(self.ratio, self.outcomes.min()))
 
 
 @dataclass(frozen=True)
 class Found:
-    """What looking into one program came to: decisions, or why there are none."""
+    """The result of searching one program: decisions, or the reason why there are none."""
 
     program: str
     decisions: list[Decision]
@@ -49,15 +49,15 @@ class Found:
 
 
 def back_up(decisions: dict[Actions, Decision]) -> None:
-    """Replaces what an action reached at once by the best that was reached through it."""
+    """Replace the outcome of each action by the best one that was reached through it."""
     for taken in sorted(decisions, key=len, reverse=True):
         if taken:
             decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
 
 
 def search_all(search_program: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
-    """Looks into one program after another, into one file each; those found there are not looked into again, and what leaves nothing to look into
-    gets none. A failure is yielded too.
+    """Search one program after another, each into a file of its own. A program that has a file is not searched again; one without decisions gets
+    none. A failure is yielded too.
 
     Raises:
         TaskError: the environment is none that can be searched, whatever the program.
@@ -83,7 +83,7 @@ def search_all(search_program: Callable[[Program], list[Decision]], programs: Se
 
 
 def read_decisions(folder: Path) -> dict[str, list[Decision]]:
-    """The decisions of every file, by the program's digest."""
+    """Return the decisions of every file, by the program's digest."""
     return {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
 
 
@@ -103,7 +103,7 @@ def _write(file: Path, decisions: Sequence[Decision]) -> None:
 
 
 def _flat(observation: Observation, prefix: str = "observation") -> dict[str, np.ndarray]:
-    """Every tensor by its path: the parts of several agents lie one deeper."""
+    """Return every tensor by its path: the parts of several agents lie one deeper."""
     tensors: dict[str, np.ndarray] = {}
     for name, value in observation.items():
         tensors |= _flat(value, f"{prefix}/{name}") if isinstance(value, dict) else {f"{prefix}/{name}": np.asarray(value)}
@@ -111,7 +111,7 @@ def _flat(observation: Observation, prefix: str = "observation") -> dict[str, np
 
 
 def _nested(tensors: Mapping[str, np.ndarray]) -> Observation:
-    """What ``_flat`` was given."""
+    """Return the observation that ``_flat`` was given."""
     observation: Observation = {}
     for path, value in tensors.items():
         part = observation
@@ -123,7 +123,7 @@ def _nested(tensors: Mapping[str, np.ndarray]) -> Observation:
 
 
 def _columns(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Each tensor's values, once however often they recur, and which of them each row has."""
+    """Return the distinct values of each tensor, and the index of each row's value."""
     columns = {}
     for name in rows[0]:
         places: dict[bytes, int] = {}

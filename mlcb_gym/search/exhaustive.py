@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Brute force: every sequence of answers to what a compiler asks about a program, where they are few, and as many drawn ones where not."""
+"""Exhaustive search: every sequence of actions on a program, or, where these are many, sequences drawn at random."""
 
 from collections.abc import Callable, Hashable
 from contextlib import closing
@@ -15,17 +15,17 @@ from mlcb_gym.search.decisions import Actions, Decision, back_up
 from mlcb_gym.spec import MASK, acting_agent
 
 EquivalenceKey = Callable[[Observation, int], Hashable | None]
-"""From an observation and the answer to it to what is settled by that for good, None where nothing is: sequences that settle the same one after
-another make the same program."""
+"""From an observation and an action to the partial result that the action fixes, None where it fixes none: sequences that fix equal results one
+after another make the same program, which is measured once."""
 
 
 def exhaustive_search(
     env: CompilerEnv, program: Program, *, sequences: int = 256, equivalence_key: EquivalenceKey | None = None, seed: int = 1
 ) -> list[Decision]:
-    """The decisions on one program, the first one first, with the ratio that the best sequence after each answer ends with.
+    """Return the decisions on one program, the first one first, with the ratio of the best sequence after each action.
 
-    The first sequence is the compiler's own heuristic's; the others are drawn, none of them twice, until all are known or there are ``sequences``
-    of them. An answer that none of them began with is infinite.
+    The first sequence is that of the compiler's own heuristic. Others are drawn, none twice, until all are known or there are ``sequences`` of them.
+    The outcome of an action that no sequence took is infinite.
 
     Raises:
         TaskError: the environment measures nothing.
@@ -45,7 +45,7 @@ def exhaustive_search(
 
 @dataclass
 class _State:
-    """A decision, and what is known of what follows each answer: the ratio of the end, whether all is known behind another decision, or nothing."""
+    """A decision, the ratios of the actions that end an episode, and the actions behind which every sequence is known."""
 
     observation: Observation
     allowed: np.ndarray
@@ -64,7 +64,7 @@ class _State:
 
 
 class _Tree:
-    """What has been seen of a program."""
+    """The decisions of a program that were reached."""
 
     def __init__(self, equivalence_key: EquivalenceKey | None, rng: np.random.Generator) -> None:
         self.states: dict[Actions, _State] = {}
@@ -78,7 +78,7 @@ class _Tree:
         return self.states[taken]
 
     def descend(self, env: CompilerEnv, *, by_heuristic: bool) -> None:
-        """One sequence that was not seen before, to its end."""
+        """Play a sequence that was not played before to its end."""
         taken: Actions = ()
         settled: tuple[Hashable, ...] = ()
         ratio: float | None = None
@@ -99,7 +99,7 @@ class _Tree:
         return int(self._rng.choice([action for action in state.allowed if int(action) not in state.known]))
 
     def _end(self, taken: Actions, ratio: float) -> None:
-        """Notes the end of a sequence, and of which decisions all is known by now."""
+        """Note the end of a sequence, and the decisions behind which every sequence is now known."""
         self.states[taken[:-1]].ends[taken[-1]] = ratio
         for length in range(len(taken), 0, -1):
             self.states[taken[: length - 1]].known.add(taken[length - 1])
@@ -108,7 +108,7 @@ class _Tree:
 
 
 def _outcome(env: CompilerEnv, action: int) -> float | None:
-    """The ratio where the episode ends by an answer, infinite where the compiler does not survive it; else None."""
+    """Take an action and return the ratio where it ends the episode, infinite where the compiler fails; else None."""
     *_, terminated, truncated, info = env.step(action)
     if truncated:
         raise SessionLost(info["error"])

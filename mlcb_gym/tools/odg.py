@@ -47,7 +47,7 @@ class Pass:
 
 
 def without(pipeline: str, names: frozenset[str]) -> str:
-    """A pipeline text without the passes of these names, nesting and parameters kept; default parameters are not spelt out."""
+    """Return a pipeline text without the passes of these names, nesting and parameters kept; default parameters are not spelt out."""
     elements = []
     for element in _split(pipeline):
         name, inner = _opened(element)
@@ -60,13 +60,13 @@ def without(pipeline: str, names: frozenset[str]) -> str:
 
 
 def expand(pipeline: str) -> str:
-    """What LLVM makes of a pipeline's name: the text of all its passes."""
+    """Return the expanded text of a pipeline, with all its passes."""
     command = (tool("opt"), f"-passes={pipeline}", "-print-pipeline-passes", "-disable-output", "-")
     return run(command, subject=pipeline).decode().strip().removesuffix(",verify")
 
 
 def passes(pipeline: str, adaptor: str = "") -> Iterator[Pass]:
-    """The passes of a pipeline text in order, adaptors opened up."""
+    """Return the passes of a pipeline text in order, adaptors opened up."""
     for element in _split(pipeline):
         name, inner = _opened(element)
         if inner is None:
@@ -97,7 +97,7 @@ def subsequences(sequence: Iterator[Pass], critical: int) -> list[str]:
 
 
 def pipeline_text(sequence: Sequence[Pass]) -> str:
-    """The pipeline that runs these passes, neighbours of one kind under one adaptor."""
+    """Return the pipeline of these passes, neighbours of one kind under one adaptor."""
     groups = groupby(sequence, key=lambda one: one.adaptor)
     return ",".join(_ADAPTORS.get(adaptor, "{}").format(",".join(one.text for one in group)) for adaptor, group in groups)
 

@@ -28,7 +28,7 @@ _FIRST_TYPE, _FIRST_ARGUMENT = "FloatTy", "Function"
 
 @dataclass(frozen=True)
 class TransE:
-    """How the vectors are trained."""
+    """Hyperparameters of the vectors' training."""
 
     dimension: int = 300
     steps: int = 4000
@@ -41,7 +41,7 @@ class TransE:
 
 
 def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet]:
-    """How often each triplet stands in the modules, unoptimised and after -Oz (phi and select are born there)."""
+    """Count each triplet in the modules, unoptimised and after -Oz (which makes phi and select)."""
     total: Counter[Triplet] = Counter()
     with ThreadPoolExecutor(jobs) as pool:
         for counts in pool.map(_count_module, modules):
@@ -50,13 +50,13 @@ def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet
 
 
 def entities(module: Path) -> list[str]:
-    """The keys of an LLVM vocabulary in LLVM's order."""
+    """Return the keys of an LLVM vocabulary in LLVM's order."""
     lines = run((tool("llvm-ir2vec"), "entities", module), subject=str(module)).decode().splitlines()
     return [line.split("\t")[0] for line in lines if "\t" in line]
 
 
 def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
-    """The vectors of ``number`` entities, scaled so that the largest component is 1."""
+    """Return the vectors of ``number`` entities, scaled so that the largest component is 1."""
     import torch
 
     # One thread: sums in one order are the same vectors every time, and the tensors are small.
@@ -85,7 +85,7 @@ def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
 
 
 def as_json(names: Sequence[str], vectors: "Tensor") -> str:
-    """A vocabulary as LLVM reads it: three sections, a vector a line."""
+    """Return a vocabulary as LLVM reads it: three sections, a vector a line."""
     first = {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
     ends = [*list(first.values())[1:], len(names)]
     sections = []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recipes, the training loop, and the searches that a policy is cloned from and compared with."""
+"""Recipes, algorithms, and the training loop."""

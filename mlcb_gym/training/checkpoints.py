@@ -19,7 +19,7 @@ ALGORITHM, RUN = "algorithm", "run.json"
 class Checkpoints:
     """The links ``last`` and ``best`` of a run's folder, into ``checkpoints/``; a checkpoint that neither names is removed.
 
-    Each holds RLlib's state (``algorithm/``) and ``run.json``: how the run is made, and how far it is.
+    Each holds RLlib's state (``algorithm/``) and ``run.json``: the recipe, the environment and the progress of the run.
     """
 
     def __init__(self, output: Path) -> None:
@@ -27,7 +27,7 @@ class Checkpoints:
         self.folder = self.output / "checkpoints"
 
     def save(self, algorithm: Algorithm, run: Mapping[str, Any], *, best: bool) -> Path:
-        """Writes a checkpoint and points ``last``, and ``best`` where it is that, at it."""
+        """Write a checkpoint and link ``last`` to it, and ``best`` where it is the best."""
         self.folder.mkdir(parents=True, exist_ok=True)
         final = self._free(f"{run['progress']['iteration']:06d}")
         partial = self.folder / f"{final.name}.partial"
@@ -41,12 +41,12 @@ class Checkpoints:
         return final
 
     def path(self, name: Name) -> Path | None:
-        """The checkpoint of that name, if there is one."""
+        """Return the checkpoint of that name; None where there is none."""
         link = self.output / name
         return link.resolve() if link.exists() else None
 
     def _free(self, number: str) -> Path:
-        """A folder that is not there yet: a resumed run may come to the same iteration again, and ``last`` points at the first."""
+        """Return a folder that does not exist yet: a resumed run may come to the same iteration again, and ``last`` points at the first."""
         again = (f"{number}-{count}" for count in itertools.count(2))
         return next(folder for name in itertools.chain([number], again) if not (folder := self.folder / name).exists())
 
@@ -64,6 +64,6 @@ class Checkpoints:
 
 
 def read_run(checkpoint: Path) -> dict[str, Any]:
-    """``run.json`` of a checkpoint."""
+    """Return ``run.json`` of a checkpoint."""
     run: dict[str, Any] = json.loads((checkpoint / RUN).read_text())
     return run

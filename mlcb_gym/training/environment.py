@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The native vector environment as RLlib trains on it: with the reward that learning needs, and a stopwatch."""
+"""The native vector environment that RLlib trains on, with a shaped reward and a stopwatch."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,14 +23,14 @@ Objective = Literal["final", "reward"]
 
 @dataclass(frozen=True)
 class Environment:
-    """Which environment, and how it is made: what ``gymnasium.make_vec`` takes, in values that JSON can hold."""
+    """An environment by its id and arguments, as ``gymnasium.make_vec`` takes them, in values that JSON can hold."""
 
     id: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def of_programs(self) -> "Environment":
-        """The same, but that an episode is of a whole program, which is what policies are for."""
+        """The same environment with episodes of whole programs, as policies are deployed."""
         return replace(self, arguments={name: value for name, value in self.arguments.items() if name != "episode"})
 
     @property
@@ -40,17 +40,17 @@ class Environment:
         return gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point  # type: ignore[return-value]
 
     def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
-        """The environments."""
+        """Return the environments."""
         return gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **{**self.arguments, **overrides})
 
 
 @dataclass(frozen=True)
 class Shaping:
-    """From what the compiler measures to what is learnt.
+    """The reward that is learnt, from the compiler's measurements.
 
     ``final``: nothing during the episode, and at its end ``scale * -log(ratio)``, cut at ``scale * limit``. A potential-based
     shaping (Ng et al., 1999) of the environment's own reward: the optimum is the same. But the value to be predicted is about the same in
-    every state, where the sum of the steps' rewards also holds how far the module still is from -Oz, tens of times what is at stake.
+    every state, whereas the sum of the steps' rewards also holds the distance of the module to -Oz, tens of times the differences between policies.
 
     ``reward``: the environment's own, times ``scale``.
     """
@@ -61,7 +61,7 @@ class Shaping:
 
     @property
     def dense(self) -> bool:
-        """Whether it needs what is measured after every step."""
+        """Whether every step must be measured."""
         return self.objective == "reward"
 
     def shape(self, rewards: np.ndarray, terminated: np.ndarray, infos: Mapping[str, Any]) -> np.ndarray:
@@ -76,9 +76,9 @@ class Shaping:
 
 
 class TrainingEnv(VectorWrapper):
-    """Shapes the reward; keeps the ratio of every finished episode, and the seconds spent in the environment.
+    """A wrapper that shapes the reward, and keeps the ratio of every finished episode and the seconds spent in the environment.
 
-    ``waited`` is the part of ``seconds`` in which the compilers were waited for; whoever else plays on the sub-environments is not in it.
+    ``waited`` is the part of ``seconds`` that was spent waiting for compilers. Episodes played on the sub-environments directly do not count.
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], shaping: Shaping) -> None:
@@ -110,7 +110,7 @@ class TrainingEnv(VectorWrapper):
         return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
 
     def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
-        """Plays scripts on the sub-environments, several at once; in their order what came of them, which counts as training."""
+        """Play scripts on the sub-environments, several at once, and return their results in order. They count as training."""
         with self._timed():
             traces = play_in_order(self.unwrapped.envs, scripts)
         self.steps += sum(trace.steps for trace in traces)
@@ -119,7 +119,7 @@ class TrainingEnv(VectorWrapper):
         return traces
 
     def take_ratios(self) -> list[float]:
-        """The ratios to the compiler's own heuristic of the episodes that ended since the last call."""
+        """Return the ratios of the episodes that ended since the last call."""
         ratios, self._ratios = self._ratios, []
         return ratios
 
@@ -132,11 +132,11 @@ class TrainingEnv(VectorWrapper):
 
 
 def _make_for_rllib(context: Mapping[str, Any]) -> TrainingEnv:
-    """RLlib's env creator; in mode ``vector_entry_point`` RLlib adds ``num_envs`` to the context."""
+    """Make the environments for RLlib, which in mode ``vector_entry_point`` adds ``num_envs`` to the context."""
     environment = Environment(context["id"], context["arguments"])
     return TrainingEnv(environment.make(context["num_envs"]), Shaping(**context["shaping"]))
 
 
 def register_for_rllib() -> None:
-    """Makes ``RLLIB_NAME`` known to the Ray that runs; another one, started later, has not heard of it."""
+    """Register ``RLLIB_NAME`` with the Ray that runs; one started later must be registered with anew."""
     register_env(RLLIB_NAME, _make_for_rllib)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the wall time of a training run goes."""
+"""The wall time of a training run, by part."""
 
 import time
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from mlcb_gym.training.environment import TrainingEnv
 
 
 class Stopwatch:
-    """The seconds spent inside chosen methods."""
+    """The seconds spent in chosen methods."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def watch(self, owner: Any, *methods: str) -> None:
-        """Counts the calls of these methods of this one object. They must not call one another."""
+        """Time the calls of these methods of one object. They must not call one another."""
         for name in methods:
             setattr(owner, name, self._timed(getattr(owner, name)))
 
@@ -36,7 +36,7 @@ class Stopwatch:
 
 
 def watch_model(algorithm: Algorithm) -> Stopwatch:
-    """Counts what the network itself costs: its forward passes, losses, gradients and their application."""
+    """Time the network itself: its forward passes, losses, gradients and their application."""
     watch = Stopwatch()
     watch.watch(algorithm.env_runner.module, "forward_exploration")
     learner = algorithm.learner_group._learner
@@ -47,7 +47,7 @@ def watch_model(algorithm: Algorithm) -> Stopwatch:
 
 @dataclass
 class Shares:
-    """Wall time in seconds, by who spent it."""
+    """Wall time in seconds, by part."""
 
     compiler: float
     environment: float
@@ -56,7 +56,7 @@ class Shares:
 
     @classmethod
     def of(cls, *, training_seconds: float, env: TrainingEnv, model: Stopwatch) -> "Shares":
-        """Splits the seconds spent in ``Algorithm.train``."""
+        """Return the parts of the seconds spent in ``Algorithm.train``."""
         return cls(env.waited, env.seconds - env.waited, model.seconds, max(training_seconds - env.seconds - model.seconds, 0.0))
 
     def table(self) -> Table:

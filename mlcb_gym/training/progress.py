@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a run shows while it learns: a progress bar and TensorBoard."""
+"""The display of a run: a progress bar and TensorBoard."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,7 +36,7 @@ class Display:
         self._writer.close()
 
     def advance(self, step: int, scalars: Mapping[str, float], status: str) -> None:
-        """One iteration is done: ``scalars`` go to TensorBoard at environment step ``step``, ``status`` beside the bar."""
+        """Show that an iteration is done: ``scalars`` go to TensorBoard at environment step ``step``, ``status`` beside the bar."""
         for name, value in scalars.items():
             self._writer.add_scalar(name, value, step)
         self._progress.update(self._task, advance=1, status=status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What every recipe has: the hyperparameters that do not depend on the algorithm, and their RLlib config."""
+"""The base of all recipes: the hyperparameters that do not depend on the algorithm, and their RLlib config."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -21,18 +21,17 @@ from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
 
 @dataclass(frozen=True, kw_only=True)
 class Distillation:
-    """How to fit to known outcomes (see ``training/distill.py``).
+    """Hyperparameters of distillation from decisions with known outcomes (see ``training/imitation/distill.py``).
 
     Args:
         lr: the highest learning rate.
-        clip: the norm that a gradient is cut to.
-        unit: the log gain that counts as 1 in the loss.
-        limit: a log loss beyond this is no worse.
-        entropy: keeps the policy from deciding on noise.
-        importance: the power of a decision's weight that it counts with; 0: all count the same, which biases nothing that depends on the
-            observation alone, and is less noisy where few decisions stand for many.
-        margin: the log gain that any other answer than the compiler's own must promise: what is known of each of many decisions alone does not
-            add up.
+        clip: the norm that gradients are clipped to.
+        unit: the log ratio that counts as 1 in the loss.
+        limit: the largest regret, as a log ratio; beyond it regrets count alike.
+        entropy: the weight of the entropy bonus, which keeps the policy from fitting noise.
+        importance: the exponent of a decision's weight. With 0 all decisions count alike: less variance where few decisions stand for many, and no
+            bias in whatever depends on the observation alone.
+        margin: the log gain that any other action than the heuristic's must exceed. Gains that are known of single decisions do not add up.
     """
 
     epochs: int = 60
@@ -52,16 +51,16 @@ class Recipe(ABC):
     """A training run's hyperparameters. Two runs of the same recipe, environment and commit are equal.
 
     Args:
-        num_envs: compilers at work at once, behind one process.
+        num_envs: compilers at work at once.
         gamma: 1: episodes are short, and only where they end counts.
         steps_per_iteration: environment steps between two updates of the policy.
         statistics_episodes: random episodes from which the features are standardised before the first update.
-        distillation: how the first weights are found where decisions with known outcomes are given.
+        distillation: the hyperparameters of first weights from decisions with known outcomes.
     """
 
     algorithm: ClassVar[str]
     learns_all: ClassVar[bool] = False
-    """Whether it learns what is answered by a value, and by several agents, too."""
+    """Whether it also learns agents that give a value, and several agents."""
 
     seed: int = 1
     num_envs: int = 8
@@ -74,17 +73,17 @@ class Recipe(ABC):
     distillation: Distillation = field(default_factory=Distillation)
 
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
-        """From a network to its greedy choices.
+        """Return the function from a network to its greedy policy.
 
         Args:
-            network: any of the architecture that is played.
-            env: where it is played.
+            network: a network of the same architecture.
+            env: the environment, or another one of its task.
         """
         return lambda played: greedy(played, env)
 
     @abstractmethod
     def config(self, environment: Environment) -> AlgorithmConfig:
-        """The fluent RLlib config."""
+        """Return the RLlib config."""
 
     def _common(self, config: AlgorithmConfig, environment: Environment, module: type[RLModule]) -> AlgorithmConfig:
         arguments = {**environment.arguments, "dense": self.shaping.dense}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a run is made and how far it is: what a checkpoint says beside the weights."""
+"""A training run: its recipe, environment and progress, which a checkpoint holds beside the weights."""
 
 import subprocess
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mlcb_gym.training.recipe import Recipe
 
 @dataclass
 class Progress:
-    """How far a run is. Ratios are geomeans of those to the compiler's own heuristic."""
+    """The progress of a run. Ratios are geometric means over programs, to the compiler's own heuristic."""
 
     iteration: int = 0
     steps: int = 0
@@ -74,7 +74,7 @@ def _changed(default: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def current_commit() -> str:
-    """The commit of the sources that run, or "unknown" outside a checkout."""
+    """Return the commit of the sources, or "unknown" outside a checkout."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()

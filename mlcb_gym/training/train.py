@@ -39,7 +39,7 @@ from mlcb_gym.training.run import Progress, Run, current_commit
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """When to stop, and how often to look.
+    """The limits of a run, and the interval of its validations.
 
     Args:
         iterations: updates in all, those of a resumed run included.
@@ -63,10 +63,10 @@ def train(
     weights: Mapping[str, torch.Tensor] | None = None,
     console: Console | None = None,
 ) -> Path:
-    """Trains a policy and returns its best checkpoint: the one with the lowest geomean of ratios over ``validation``.
+    """Train a policy and return its best checkpoint: the one with the lowest geometric mean of ratios over ``validation``.
 
     Args:
-        environment: what to learn; its ``programs`` are the training programs.
+        environment: the environment; its ``programs`` are the training programs.
         validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from.
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
@@ -96,7 +96,7 @@ def train(
 
 
 def start_ray() -> None:
-    """Starts Ray as small as it gets: the runner and the learner live in this process."""
+    """Start Ray with one process less: the runner and the learner live in this one."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
@@ -107,13 +107,13 @@ def start_ray() -> None:
 
 
 def network_of(algorithm: Algorithm) -> PolicyNetwork:
-    """The network that the algorithm's environment runner acts with."""
+    """Return the network of the algorithm's environment runner."""
     network: PolicyNetwork = algorithm.env_runner.module.network
     return network
 
 
 def training_env(algorithm: Algorithm) -> TrainingEnv:
-    """The vector environment that the algorithm samples from, below RLlib's own wrapper."""
+    """Return the vector environment that the algorithm samples from, below RLlib's own wrapper."""
     env: TrainingEnv = algorithm.env_runner.env.env
     return env
 
@@ -126,7 +126,7 @@ def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
 
 
 def _check_learns(recipe: Recipe, environment: Environment) -> None:
-    """Raises TrainingError where the recipe does not learn what the environment asks for."""
+    """Raise TrainingError where the recipe does not learn the agents of the environment."""
     with closing(environment.make(1)) as envs:
         asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
         asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
@@ -136,7 +136,7 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
 
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
-    """The buffers of the RLModule, which standardise its inputs, from random episodes; nothing where nothing is standardised."""
+    """Return the buffers of the RLModule that standardise its inputs, from random episodes; none where nothing is standardised."""
     own = [_standardising(network) for network in by_agent(network_of(algorithm))]
     if not any(own):
         return {}
@@ -156,7 +156,7 @@ def _standardising(network: torch.nn.Module) -> Features | GraphNetwork | None:
 
 
 def _fitting(algorithm: Algorithm, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
-    """The weights, if they are all that the RLModule acts with."""
+    """Return the weights, if they are all weights of the RLModule."""
     own = algorithm.env_runner.module.state_dict()
     unfit = [name for name, value in own.items() if name not in weights or weights[name].shape != value.shape]
     if unfit:
@@ -169,7 +169,7 @@ def _fitting(algorithm: Algorithm, recipe: Recipe, weights: Mapping[str, torch.T
 
 
 def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> None:
-    """Loads a state of the RLModule into the learner, its target networks included, and the runner."""
+    """Load a state of the RLModule into the learner, its target networks included, and the runner."""
     module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID].unwrapped()
     targets = {f"_target_{name}": value for name, value in weights.items()}
     own = module.state_dict()
@@ -267,7 +267,7 @@ class _Loop:
 
 
 def _scored(trace: Trace) -> float:
-    """The ratio of an episode; unoptimised where the compiler failed. A program that cannot be begun is an error, not one fewer."""
+    """Return the ratio of an episode; that of its start where the compiler failed. A program that cannot be begun is an error."""
     if not trace.ratios:
         raise ProgramError(f"{trace.program}: {trace.error}")
     return trace.scored

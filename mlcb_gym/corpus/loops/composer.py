@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop kernels without end, to be timed: statements as programs have them, some of which read what others wrote, in loops of a thousand iterations.
+"""Loop kernels composed at random, to be timed: usual statements, some of which read what others wrote, in loops of a thousand iterations.
 
 The kernels of ``generator`` are for finding wrong code, and unlike what anybody writes; from these a policy learns.
 """
@@ -13,7 +13,7 @@ from mlcb_gym.corpus.loops.kernels import Kernel
 
 @dataclass(frozen=True)
 class _Type:
-    """Arrays of one element type, and what keeps a sum of two of its values bounded."""
+    """Arrays of one element type, and the expression that keeps a sum of two of its values bounded."""
 
     arrays: tuple[str, ...]
     half: Callable[[str], str]
@@ -28,7 +28,7 @@ _MATRIX = _Type(("aa", "bb", "cc"), "({}) * 0.5f".format)
 
 
 def compose(seed: int) -> Kernel:
-    """The kernel of a seed, the same everywhere. What it computes stays bounded."""
+    """Return the kernel of a seed, the same everywhere. Its values stay bounded."""
     draw = random.Random(f"compose {seed}")
     body = _Matrix(draw).body() if draw.random() < 0.15 else _Arrays(draw).body()
     pointers = draw.choice((("a", "b", "c"), ("d", "e", "a"), ("a", "a + 4", "b")))
@@ -97,7 +97,7 @@ class _Arrays:
         return f"{target}[i] = {_FLOAT.half(f'{self.element(_FLOAT)} + {source}[i]')};"
 
     def target(self) -> tuple[_Type, str]:
-        """An array that no other statement writes, most of the time."""
+        """Return an array that no other statement writes, most of the time."""
         of = self.draw.choices(_TYPES, _SHARES)[0]
         fresh = [array for array in of.arrays if array not in self.written]
         target = self.draw.choice(fresh if fresh and self.draw.random() < 0.9 else of.arrays)
@@ -105,7 +105,7 @@ class _Arrays:
         return of, target
 
     def element(self, of: _Type) -> str:
-        """Something to read: every other time what an earlier statement wrote, where there is such."""
+        """Return an element to read: every other time one that an earlier statement wrote, where there is one."""
         written = [array for array in self.written if array in of.arrays]
         array = self.draw.choice(written if written and self.draw.random() < 0.5 else of.arrays)
         stride = self.draw.choice(self.strides) if self.draw.random() < 0.5 else "i"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop kernels without end: statements of drawn order, types, strides and distances, for training and for searching for wrong code."""
+"""Loop kernels generated at random, for finding wrong code: statements of drawn order, types, strides and distances."""
 
 import random
 
@@ -11,7 +11,7 @@ _TARGETS = ("a", "a + 1", "a + 4", "b", "c", "c + 2")
 
 
 def generate(seed: int) -> Kernel:
-    """The kernel of a seed, the same everywhere. What it computes stays bounded, so that no bit of it depends on the order of operations."""
+    """Return the kernel of a seed, the same everywhere. Its values stay bounded, so that no bit depends on the order of operations."""
     draw = random.Random(seed)
     floats = _FLOATS + _POINTERS if draw.random() < 0.4 else _FLOATS
     statements = [_statement(draw, floats) for _ in range(draw.randint(2, 6))]

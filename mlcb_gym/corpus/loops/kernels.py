@@ -25,25 +25,25 @@ class Kernel:
 
     @property
     def uri(self) -> str:
-        """What names this kernel alone."""
+        """The name of this kernel alone, for `resolve`."""
         return f"{LOOPS}/{COMPOSED}/{self.name.removeprefix(f'{COMPOSED}_')}" if self.category == COMPOSED else f"{LOOPS}/{self.split}/{self.name}"
 
     @property
     def definition(self) -> str:
-        """The C function."""
+        """The C function of the kernel."""
         unused = "" if "return" in self.body else "return 0;\n"
         return f"static float {self.name}(int n, float *x, float *y, float *z) {{\n(void)n, (void)x, (void)y, (void)z;\n{self.body}{unused}}}\n"
 
 
 @cache
 def kernels() -> tuple[Kernel, ...]:
-    """Every kernel, in the order of the table."""
+    """Return every kernel, in the order of the table."""
     table = tomllib.loads(_FOLDER.joinpath("kernels.toml").read_text())
     return tuple(Kernel(**entry | {"pointers": tuple(entry.get("pointers", Kernel.pointers))}) for entry in table["kernel"])
 
 
 def source(chosen: Iterable[Kernel]) -> str:
-    """A C program of these kernels.
+    """Return a C program of these kernels.
 
     Run without arguments it prints a line for each, its name and a checksum of all that it may write; ``program GROUPS`` adds the seconds that
     a run takes in the best of so many groups of runs. ``-DN=...`` sets how many elements an array has (4096).

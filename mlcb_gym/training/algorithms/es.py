@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Evolution strategies (Salimans et al., 2017): other weights, played on the same programs, and a step to where they end better.
+"""Evolution strategies (Salimans et al., 2017): the gradient is estimated from the final ratios of perturbed weights on the same programs.
 
-For tasks where one outcome follows hundreds of decisions and hardly any of them can be blamed for it, as register allocation: nothing is
-sampled, no value is predicted, and a value may be answered as well as a choice. RLlib's learner makes the step.
+For tasks with one outcome after hundreds of decisions, as register allocation. Actions are not sampled and no value is predicted, so that an agent
+may give a value as well as a choice. RLlib's learner makes the step.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,18 +33,18 @@ from mlcb_gym.training.environment import Environment, TrainingEnv
 from mlcb_gym.training.recipe import Distillation, Recipe
 
 TEAM_DISTILLATION = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
-"""How a team learns from what `mlcb search` found; a batch is of so many programs."""
+"""Distillation for a team, from the decisions of `mlcb search`; a batch is a number of programs."""
 
 
 class EsLearner(TorchLearner):
-    """Steps along gradients that it is given."""
+    """A learner that steps along given gradients."""
 
     def compute_loss_for_module(self, **kwargs: Any) -> Tensor:
         raise NotImplementedError("evolution strategies have no loss")
 
 
 class EsAlgorithm(Algorithm):
-    """An iteration is one estimate of the gradient, from ``pairs`` opposite changes of the weights, and one step along it."""
+    """An algorithm whose iteration is one estimate of the gradient, from ``pairs`` antithetic perturbations of the weights, and one step along it."""
 
     config: "EsConfig"
 
@@ -61,8 +61,9 @@ class EsAlgorithm(Algorithm):
         return self.config.recipe.player(runner.module.network, runner.env.env.unwrapped.envs[0])
 
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
-        """That of the rank by the mean log ratio, the lowest first, as one outlier must not outweigh all others; smoothed over changes of the
-        weights by ``sigma``, which all play the same programs."""
+        """Estimate the gradient of the rank of the weights, smoothed by Gaussian perturbations with standard deviation ``sigma``.
+
+        Perturbed weights are ranked by their mean log ratio over the same programs, the lowest first, so that no outlier outweighs the others."""
         recipe = self.config.recipe
         seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
         weights = parameters_to_vector(network.parameters()).detach()
@@ -76,7 +77,7 @@ class EsAlgorithm(Algorithm):
 
 
 class EsConfig(AlgorithmConfig):
-    """What RLlib must know of it, and the recipe for the rest."""
+    """RLlib's config of the algorithm, with the recipe for all else."""
 
     recipe: "Es"
 
@@ -95,9 +96,9 @@ class Es(Recipe):
     """Evolution strategies with antithetic sampling, and Adam for the step.
 
     Args:
-        pairs: of opposite changes of the weights, for one step.
-        sigma: the standard deviation of a change.
-        programs: how many, drawn anew for each step, all changes are played on.
+        pairs: antithetic pairs of perturbations for one step.
+        sigma: the standard deviation of a perturbation.
+        programs: the number of programs, drawn anew for each step, that all perturbations are played on.
     """
 
     algorithm: ClassVar[str] = "es"
@@ -111,7 +112,7 @@ class Es(Recipe):
     distillation: Distillation = field(default_factory=lambda: TEAM_DISTILLATION)
 
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
-        """Decides in the compiler, where that takes models: nothing of an episode but its end is looked at."""
+        """Return the function from a network to its policy, in the compiler where that takes models: only the end of an episode counts."""
         return InCompiler(network, env) if env.takes_models else super().player(network, env)
 
     def config(self, environment: Environment) -> EsConfig:
@@ -124,8 +125,8 @@ class Es(Recipe):
 
 
 def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) -> np.ndarray:
-    """The ratios of episodes, ``[programs, players]``, on so many programs drawn by a seed. Those of one program follow one another,
-    so that its compiler takes up where the decisions begin."""
+    """Return the ratios of episodes, ``[programs, players]``, on ``count`` programs drawn by a seed. Episodes of one program follow one another,
+    so that its compiler starts where the decisions begin."""
     (first, *_) = env.unwrapped.envs
     drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
     scripts = (episode(first.programs[i], choose) for i in drawn for choose in players)
@@ -133,13 +134,13 @@ def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) ->
 
 
 def _changed(network: PolicyNetwork, weights: Tensor) -> PolicyNetwork:
-    """A copy with other weights."""
+    """Return a copy with other weights."""
     copy = deepcopy(network).eval()
     vector_to_parameters(weights, copy.parameters())
     return copy
 
 
 def _like(vector: Tensor, network: PolicyNetwork) -> list[Tensor]:
-    """A vector cut into tensors of the shapes of a network's parameters."""
+    """Return a vector cut into tensors of the shapes of a network's parameters."""
     sizes = [p.numel() for p in network.parameters()]
     return [part.view_as(p) for part, p in zip(vector.split(sizes), network.parameters(), strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Behavioural cloning of the compiler's own heuristic: the weights that training starts from, where every question tells its answer."""
+"""Behavioural cloning of the compiler's own heuristic, whose action is in every observation, for the weights that training starts from."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -25,11 +25,11 @@ CLONING = Distillation(epochs=40, weight_decay=0.0)
 
 
 def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int = 256, config: Distillation = CLONING) -> dict[str, Tensor]:
-    """A state of the RLModule that decides as the heuristic does, learnt from one episode each of ``episodes`` programs; its value is that of
+    """Return the state of an RLModule that acts as the heuristic does, learnt from one episode each of ``episodes`` programs; its value is that of
     the heuristic, 0.
 
     Raises:
-        TaskError: the compiler does not tell what its heuristic would do, or that is a value.
+        TaskError: observations do not hold the action of the heuristic, or it is a value.
     """
     with closing(environment.of_programs.make(recipe.num_envs, reward="none")) as vector:
         envs = vector.unwrapped.envs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trees of decisions of which every end is known, as tensors: what several agents that take turns can expect at the end."""
+"""Trees of decisions with known outcomes, as tensors: the expected outcome of several agents that take turns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ RULED_OUT = -1e9
 
 
 def has_outcome(decision: Decision) -> bool:
-    """Whether any end is known behind it."""
+    """Return whether the outcome of any action is known."""
     return bool(np.isfinite(decision.outcomes).any())
 
 
@@ -27,15 +27,19 @@ def has_outcome(decision: Decision) -> bool:
 class Trees:
     """The decisions on programs, all in one batch.
 
+    Example: a program has a first decision with actions 0 and 1. Action 0 ends the episode at a ratio of 1; action 1 leads to a second decision,
+    whose action 0 ends it at e^-0.2 and whose action 1 fails. Then ``regrets`` are [[0.2, 0], [0, inf]]: the best ratio behind the first decision is
+    e^-0.2. There are two sequences: ``steps`` are [[0, 0, 1], [0, 1, 0]], ``sequences`` [0, 1, 1], ``logs`` [0, -0.2] and ``programs`` [0, 0]. Agents
+    that take either action with a chance of 1/2 take the sequences with chances of 1/2 and 1/2, since the failed action is ruled out.
+
     Args:
-        rows: of each agent, which decisions are its.
-        observations: of each agent, what it sees there.
-        regrets: ``[decisions, actions]``, how much worse than the best log ratio that a decision can still end with is the best behind an answer;
-            infinite where no end is known.
-        steps: ``[2, steps]`` of all sequences one after another: the decision, and the answer.
-        sequences: the one that each step belongs to, ``[steps]``.
-        logs: the log ratio that each sequence ends with, ``[sequences]``; 0 is that of the compiler's own heuristic.
-        programs: the one that each sequence is of, ``[sequences]``.
+        rows: the indices of each agent's decisions.
+        observations: each agent's observations of its decisions.
+        regrets: ``[decisions, actions]``, the best log ratio behind an action above the best one behind the decision; infinite where none is known.
+        steps: ``[2, steps]`` of all sequences one after another: the decision, and the action.
+        sequences: the sequence of each step, ``[steps]``.
+        logs: the final log ratio of each sequence, ``[sequences]``; 0 is that of the compiler's own heuristic.
+        programs: the program of each sequence, ``[sequences]``.
     """
 
     rows: Mapping[str, Tensor]
@@ -48,7 +52,7 @@ class Trees:
 
     @classmethod
     def of(cls, decisions: Sequence[Decision], agents: Sequence[str]) -> "Trees":
-        """The tree of one program, as ``exhaust`` finds it. A decision behind which the compiler always failed tells nothing."""
+        """Return the tree of one program, as an exhaustive search finds it, without decisions behind which the compiler always failed."""
         decisions = [decision for decision in decisions if has_outcome(decision)]
         places = {decision.taken: place for place, decision in enumerate(decisions)}
         outcomes = np.stack([d.outcomes for d in decisions])
@@ -69,7 +73,7 @@ class Trees:
 
     @classmethod
     def joined(cls, trees: Sequence["Trees"]) -> "Trees":
-        """Those of several programs as one."""
+        """Return the trees of several programs as one batch."""
         decisions, sequences, programs = (
             [0, *np.cumsum(counts).tolist()]
             for counts in ([len(t.regrets) for t in trees], [len(t.logs) for t in trees], [t.num_programs for t in trees])
@@ -90,7 +94,7 @@ class Trees:
         return int(self.programs[-1]) + 1
 
     def logits(self, team: Team) -> Tensor:
-        """What the agents rate each answer, those of which no end is known ruled out, ``[decisions, actions]``."""
+        """Return the agents' logits, ``[decisions, actions]``; actions without a known outcome are ruled out."""
         logits = torch.zeros(self.regrets.shape)
         for name, observation in self.observations.items():
             if observation:
@@ -99,25 +103,25 @@ class Trees:
         return logits.masked_fill(self.regrets == torch.inf, RULED_OUT)
 
     def expected(self, logits: Tensor, costs: Tensor) -> Tensor:
-        """What the sequences of each program cost, ``[sequences]``, on average where answers are drawn, ``[programs]``."""
+        """Return the expected cost of each program, ``[programs]``, from the costs of its sequences, ``[sequences]``, where actions are drawn."""
         steps = logits.log_softmax(dim=1)[self.steps[0], self.steps[1]]
         likely = torch.zeros(len(self.logs)).index_add(0, self.sequences, steps).exp()
         return torch.zeros(self.num_programs).index_add(0, self.programs, likely * costs)
 
     def best(self) -> Tensor:
-        """The log ratio of the best sequence of each program, ``[programs]``."""
+        """Return the log ratio of the best sequence of each program, ``[programs]``."""
         return torch.zeros(self.num_programs).scatter_reduce(0, self.programs, self.logs, "amin", include_self=False)
 
 
 def _cut(observations: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """One observation without the padding behind its nodes; at least two are left, as exported networks have them."""
+    """Return one observation without the padding behind its nodes, of which two are kept at least, as in exported networks."""
     nodes = max(int((observations["statements"] > 0).sum()), 2)
     cut = {name: value[:, :nodes] if name in PER_NODE else value for name, value in observations.items()}
     return cut | {GRAPH: observations[GRAPH][:, :, :nodes, :nodes]}
 
 
 def _joined(batches: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Batches of graphs as one, padded with zeros to the largest; nothing where there are none."""
+    """Return batches of graphs as one, padded with zeros to the largest; empty where there are none."""
     batches = [each for each in batches if each]
     largest = max((each[GRAPH].shape[-1] for each in batches), default=0)
     grown = [_grown(each, largest) for each in batches]

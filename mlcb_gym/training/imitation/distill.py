@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From decisions of which every outcome is known to a policy: the weights that policy gradients start from.
+"""Distillation of decisions with known outcomes into a policy, for the weights that policy gradients start from.
 
-Nothing has to be explored: the expected log size under the policy is a differentiable loss.
+Nothing has to be explored: the expected regret under the policy is a differentiable loss.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from mlcb_gym.training.recipe import Distillation, Recipe
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Decisions as a batch: ``regrets`` ``[n, actions]`` are log sizes above the best one reachable, in units of ``Distillation.unit``."""
+    """A batch of decisions: ``regrets`` ``[n, actions]`` are log ratios above the best one reachable, in units of ``Distillation.unit``."""
 
     observations: Mapping[str, Tensor]
     regrets: Tensor
@@ -39,7 +39,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, programs: Iterable[Sequence[Decision]], distillation: Distillation, heuristic: str | None = None) -> "Outcomes":
-        """All decisions of the programs, each with its weight; ``heuristic`` is the tensor with the answer of the compiler's own."""
+        """Return all decisions of the programs, each with its weight; ``heuristic`` is the tensor with the compiler's own answer."""
         decisions = [d for program in programs for d in program]
         best = np.log([d.best for d in decisions])
         regrets = np.log(np.stack([d.outcomes for d in decisions])) - best[:, None]
@@ -54,13 +54,13 @@ class Outcomes:
 
 
 def _is_other(decision: Decision, heuristic: str | None) -> np.ndarray:
-    """Whether an answer is another than the compiler's own, ``[actions]``; False where that is not observed."""
+    """Return whether an action is another than the heuristic's, ``[actions]``; no action where the heuristic's is not observed."""
     own = None if heuristic is None else decision.observation.get(heuristic)
     return np.zeros(len(decision.outcomes)) if own is None or own.size != 1 else np.arange(len(decision.outcomes)) != own.item()
 
 
 def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict[str, Tensor]:
-    """The weights that training starts from, distilled from what searches wrote to ``folders``."""
+    """Return the weights that training starts from, distilled from the decisions in ``folders``."""
     decisions = [program for folder in folders for program in read_decisions(folder).values()]
     config = model_config(environment.env_class, recipe.network)
     with closing(environment.make(1)) as envs:
@@ -81,7 +81,7 @@ def distill(
     recipe: Recipe,
     config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
-    """The state of an RLModule for ``train(weights=...)``; its value predicts the best that was reached."""
+    """Return the state of an RLModule for ``train(weights=...)``; its value predicts the best ratio that was reached."""
     return fit(
         lambda module, rows: _loss(module, outcomes, rows, recipe),
         outcomes.observations,
@@ -101,7 +101,7 @@ def fit(
     recipe: Recipe,
     config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
-    """The state of a new RLModule that minimises ``loss``, which gets the module and the rows of ``observations`` that a batch is of."""
+    """Return the state of a new RLModule that minimises ``loss``, a function of the module and the rows of ``observations`` in a batch."""
     torch.manual_seed(recipe.seed)
     module = MaskedPolicyGradient(
         observation_space=observation_space,

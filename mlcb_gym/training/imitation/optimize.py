@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradient descent where the loss of every row is known."""
+"""Gradient descent on a loss over rows."""
 
 import os
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from mlcb_gym.training.recipe import Distillation
 
 
 def limit_threads() -> None:
-    """One for PyTorch, but where ``OMP_NUM_THREADS`` says otherwise: these networks are so small that a second one would only be waited for."""
+    """Limit PyTorch to one thread, or to ``OMP_NUM_THREADS``: these networks are too small for a second one."""
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
-    """AdamW over shuffled batches of ``rows``, its learning rate rising and falling once; ``loss`` is that of a batch, given by its indices."""
+    """Minimise a loss by AdamW over shuffled batches of ``rows`` rows, with one cycle of the learning rate; ``loss`` gets the rows of a batch."""
     limit_threads()
     optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
     steps = distillation.epochs * -(-rows // distillation.batch)

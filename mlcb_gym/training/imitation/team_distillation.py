@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From decisions of which every end is known to a team: the weights that the training of agents that take turns starts from.
+"""Distillation of decisions with known outcomes into a team, for the weights that the training of agents that take turns starts from.
 
-The expected log ratio at the end, over all sequences of a program as the team would draw them, is a differentiable loss. Sequences that end about
-alike are all as good; what a bad one costs is what it counts; and both agents learn what they are good for together.
+The expected final log ratio, over all sequences of a program as the team would draw them, is a differentiable loss. Sequences of equal ratio count
+alike, others by their ratio, and the agents learn together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def distill_team(
     recipe: Recipe,
     config: Mapping[str, Any],
 ) -> dict[str, Tensor]:
-    """The state of an ``Evolved`` module for ``train(weights=...)``.
+    """Return the state of an ``Evolved`` module for ``train(weights=...)``.
 
     Raises:
         TrainingError: no decisions, or of other observations than the environment's.
@@ -53,7 +53,7 @@ def distill_team(
 
 
 def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
-    """Without the embeddings, where the environment shows none."""
+    """Return the decisions without embeddings, where the environment has none."""
     width = space.spaces["embedding"].shape[1]  # type: ignore[index]
     shown = slice(0 if width == 0 else None)
     given = {name: {**seen, "embedding": seen["embedding"][..., shown]} if seen else seen for name, seen in trees.observations.items()}
@@ -64,7 +64,7 @@ def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
 
 
 def _standardise(team: Team, trees: Trees) -> None:
-    """All agents see the same of a loop."""
+    """Set the statistics of each agent's features: all agents observe the same features of a loop."""
     for name, network in team.items():
         assert isinstance(network, GraphNetwork)
         if trees.observations[name]:
@@ -72,8 +72,15 @@ def _standardise(team: Team, trees: Trees) -> None:
 
 
 def _loss(team: Team, trees: Trees, distillation: Distillation) -> Tensor:
-    """Of what is expected alone nothing is learnt any more where all is safe: a team would soon split nothing, and stay at that. So each answer is
-    also compared with how good it is, by what is at stake there."""
+    """Return the expected cost of the sequences, plus the cross-entropy of each decision with good actions, less the entropy bonus.
+
+    The expected cost alone has no gradient once the team is sure of its actions: it would soon split nothing, and stay there. So every decision also
+    imitates the distribution ``softmax(-regret / unit)``, weighted by its stake, the regret of its worst known action.
+
+    Example, with a unit of 0.1: a decision has actions with the log ratios 0 and 0.2 at the end. Its regrets are 0 and 0.2, its costs 0 and 2 units,
+    its stake 0.2, and the imitated distribution softmax(0, -2), about 0.88 and 0.12. A team that takes either action with a chance of 1/2 has an
+    expected cost of 1 and a cross-entropy of log 2, about 0.69.
+    """
     logits = trees.logits(team)
     logs = logits.log_softmax(dim=1)
     costs = (trees.logs - trees.best()[trees.programs]).clamp(0.0, distillation.limit) / distillation.unit
