@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym.pipelines import OZ
 from mlcb_gym.tools.odg import expand, passes, subsequences, without
 
 app = typer.Typer(help="Action lists of phase ordering.", no_args_is_help=True)
@@ -19,7 +20,7 @@ def _group() -> None:
 @app.command()
 def odg(
     critical: Annotated[int, typer.Option("-k", help="Neighbours from which on a pass is critical.")] = 6,
-    pipeline: Annotated[str, typer.Option(help="The pipeline to cut up.")] = "default<Oz>",
+    pipeline: Annotated[str, typer.Option(help="The pipeline to cut up.")] = OZ,
     output: Annotated[Path | None, typer.Option("-o", help="The file to write; standard output if none.")] = None,
 ) -> None:
     """Print the Oz dependence graph's sub-sequences, one action a line."""
@@ -34,7 +35,7 @@ def odg(
 @app.command("without")
 def print_without(
     names: Annotated[list[str], typer.Argument(help="The passes to leave out.")],
-    pipeline: Annotated[str, typer.Option(help="The pipeline to take them from.")] = "default<Oz>",
+    pipeline: Annotated[str, typer.Option(help="The pipeline to take them from.")] = OZ,
 ) -> None:
     """Print a whole pipeline without some of its passes, as one action."""
     typer.echo(without(expand(pipeline), frozenset(names)))

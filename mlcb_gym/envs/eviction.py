@@ -78,7 +78,6 @@ class EvictionEnv(CompilerEnv):
     record = record("columns", never=last_allowed, first=first_allowed)
     parameters = PARAMETERS
     passages = PASSAGES
-    heuristic = "eviction_default"
 
     def __init__(self, **options: Unpack[RegAllocOptions]) -> None:
         super().__init__(**env_arguments(EVICTION, **options))

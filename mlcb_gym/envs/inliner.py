@@ -143,7 +143,6 @@ class InlinerEnv(CompilerEnv):
         search_priority=search_priority,
     )
     parameters = ("pipeline", "growth", "embedding", "context")
-    heuristic = "inlining_default"
 
     def __init__(
         self,

@@ -79,7 +79,6 @@ class PriorityEnv(CompilerEnv):
     record = record("value", same=same_for_all, small_first=small_first)
     parameters = PARAMETERS
     passages = PASSAGES
-    heuristic = "priority_default"
 
     def __init__(self, **options: Unpack[RegAllocOptions]) -> None:
         super().__init__(**env_arguments(PRIORITY, **options))

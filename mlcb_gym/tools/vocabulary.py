@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlcb_gym.corpus.command import run
+from mlcb_gym.pipelines import OZ
 from mlcb_gym.toolchain import tool
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Ten
 
 def _count_module(module: Path) -> Counter[Triplet]:
     plain = module.read_bytes()
-    optimized = run((tool("opt"), "-passes=default<Oz>", "-", "-o", "-"), subject=str(module), stdin=plain)
+    optimized = run((tool("opt"), f"-passes={OZ}", "-", "-o", "-"), subject=str(module), stdin=plain)
     triplets = (run((tool("llvm-ir2vec"), "triplets", "-"), subject=str(module), stdin=bitcode) for bitcode in (plain, optimized))
     return sum(map(_parse, triplets), start=Counter())
 
