@@ -16,7 +16,7 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.cli.main import log as log_command
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import PolicyError, TaskError
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout import log as logs
 from mlcb_gym.rollout.random_policy import random
@@ -210,6 +210,24 @@ def test_command_records_and_shows(policy: str, tmp_path: Path) -> None:
     assert "in 1 contexts" in shown
     assert "subsequence" in shown
     assert "(score)" in shown
+
+
+def test_policy_of_other_parameters_is_refused(tmp_path: Path) -> None:
+    arguments = [
+        "record",
+        "posetrl",
+        "--policy",
+        shipped()["posetrl"],
+        "--max-steps",
+        3,
+        "--programs",
+        "embedded/train/lru_cache",
+        "-o",
+        tmp_path / "x",
+    ]
+    done = CliRunner().invoke(log_command.app, [str(argument) for argument in arguments])
+    assert isinstance(done.exception, PolicyError)
+    assert "made for posetrl with other parameters" in str(done.exception)
 
 
 def run(*arguments: object) -> str:

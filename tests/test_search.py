@@ -2,6 +2,7 @@
 """Rollouts, coresets, look-ahead, and what is distilled from it, on a task whose optimum is known."""
 
 import copy
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -214,6 +215,18 @@ def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
     done = mlcb("search", "eviction", "--decisions", "2", "--programs", "embedded/validation/chacha20", "-o", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert read_decisions(tmp_path)
+
+
+def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path) -> None:
+    environment = ("--env", 'actions=["function(mem2reg)","default<Oz>","stop"]', "--max-steps", "2")
+    assert mlcb("search", "posetrl", *environment, "--programs", program, "-o", tmp_path / "decisions").returncode == 0
+    done = mlcb("baselines", "posetrl", tmp_path / "decisions", *environment, "--programs", program, "-o", tmp_path / "found.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["best_fixed"] == found["coreset"][0]
+    assert set(found["coreset"]) >= set(PosetRLEnv.record.usual_sequences)
+    done = mlcb("baselines", "inliner", tmp_path / "decisions", "--programs", program, "-o", tmp_path / "none.json")
+    assert (done.returncode, done.stderr) == (1, "mlcb: inliner: its actions are no pipelines, of which sequences could be fixed\n")
 
 
 def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:

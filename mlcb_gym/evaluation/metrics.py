@@ -60,6 +60,7 @@ def evaluate_metrics(
     arguments = policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation)
     if linked and "size" not in made.record.columns:
         raise TaskError(f"{made.task}: not judged by size, expected no argument linked")
+    whole = resolve(linked) if linked else ()
     with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen)) as bench:
         if search:
             _check_searched(bench.env())
@@ -69,8 +70,8 @@ def evaluate_metrics(
         if search:
             rows.add(SEARCH, [searched(bench.env(), program) for program in track(chosen, description=SEARCH, transient=True)])
         _add_best(rows, bench, made.record, best_of, seed)
-    if linked:
-        sizes = evaluate_linked(folder, linked)
+    if whole:
+        sizes = evaluate_linked(folder, whole)
         rows.evaluation.notes.append(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
     return rows.evaluation
 
