@@ -9,6 +9,7 @@ import pytest
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import ScriptedCompiler
+from tests.support.episodes import making
 from tests.support.posetrl import ACTIONS, SOURCE
 
 
@@ -16,6 +17,14 @@ from tests.support.posetrl import ACTIONS, SOURCE
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("programs") / "sum.c"
     path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def leaf(tmp_path: Path) -> Path:
+    """A program in which nothing is left to a policy of any task but phase ordering."""
+    path = tmp_path / "leaf.c"
+    path.write_text("int leaf(int x) { return x + 1; }\n")
     return path
 
 
@@ -36,13 +45,5 @@ def worker() -> Iterator[WorkerSession]:
 @pytest.fixture
 def make_env(program: Path, worker: WorkerSession) -> Iterator[Callable[..., PosetRLEnv]]:
     """Makes environments on the tiny program in one worker, and closes them."""
-    made: list[PosetRLEnv] = []
-
-    def make(**arguments: object) -> PosetRLEnv:
-        env = PosetRLEnv(**{"programs": program, "actions": ACTIONS, "session": worker} | arguments)
-        made.append(env)
-        return env
-
-    yield make
-    for env in made:
-        env.close()
+    with making(lambda **arguments: PosetRLEnv(**{"programs": program, "actions": ACTIONS, "session": worker} | arguments)) as make:
+        yield make

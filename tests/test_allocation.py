@@ -19,9 +19,11 @@ from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
-from mlcb_gym.session import ModelServer, WorkerSession
+from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import check_compiler_env
-from tests.support.allocation import LEAF, PROGRAM, Choose, by_default, finish, optimized, stock, with_policy
+from tests.support.allocation import PROGRAM, by_default, optimized, stock
+from tests.support.asking import compile_asking, with_policy
+from tests.support.episodes import Choose, finish, making
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 SAMPLE = sorted(OUTPUTS)[::7]
@@ -36,15 +38,8 @@ Make = Callable[..., CompilerEnv]
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[CompilerEnv] = []
-
-    def make_one(task: str, **arguments: Any) -> CompilerEnv:
-        made.append(TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments))
-        return made[-1]
-
-    yield make_one
-    for env in made:
-        env.close()
+    with making(lambda task, **arguments: TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments)) as make:
+        yield make
 
 
 def at_random(task: str, seed: int = 1) -> Choose:
@@ -111,15 +106,7 @@ def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path
         answer = np.asarray(choose(tensors)).item()
         return answer * 2.0**32 if task == "priority" else answer
 
-    base = folder / "channel"
-    with ModelServer(f"pipe:{base}", only=task) as server:
-        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"))
-        try:
-            server.answer(model, seconds=60)
-            assert compiler.wait(60) == 0
-        finally:
-            compiler.kill()
-            compiler.wait()
+    compile_asking(command, task, model, folder)
     return count
 
 
@@ -324,20 +311,18 @@ def test_priority_that_is_no_number_stays_illegal(make: Make) -> None:
     assert "illegal action" in env.step(env.action(np.nan))[-1]["error"]
 
 
-def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    env = make("eviction", programs=[tmp_path / "leaf.c", PROGRAM])
+def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, leaf: Path) -> None:
+    env = make("eviction", programs=[leaf, PROGRAM])
     with pytest.raises(NoDecisions, match="leaf"):
-        env.reset(options={"program": tmp_path / "leaf.c"})
+        env.reset(options={"program": leaf})
     for seed in range(4):
         assert env.reset(seed=seed)[1]["program"] == PROGRAM
     assert env.timing.redrawn > 0
 
 
-def test_untouched_compiler_without_a_decision_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    with closing(EvictionEnv(programs=tmp_path / "leaf.c", compiler="stock")) as env, pytest.raises(NoDecisions, match="leaf"):
-        env.reset(options={"program": tmp_path / "leaf.c"})
+def test_untouched_compiler_without_a_decision_is_an_error(leaf: Path) -> None:
+    with closing(EvictionEnv(programs=leaf, compiler="stock")) as env, pytest.raises(NoDecisions, match="leaf"):
+        env.reset(options={"program": leaf})
 
 
 @pytest.mark.parametrize(

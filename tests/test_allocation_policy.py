@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +46,9 @@ from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
-from tests.support.allocation import CLANG, LEAF, PROGRAM, by_default, finish, optimized, stock, with_policy
+from tests.support.allocation import CLANG, PROGRAM, by_default, optimized, stock
+from tests.support.asking import with_policy
+from tests.support.episodes import finish
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -229,9 +230,8 @@ def test_guard_asks_no_learner(policies: Mapping[str, Path], beside: Sequence[st
 
 
 @pytest.mark.parametrize(("task", "nulls"), [("eviction", {"never", "first"}), ("priority", {"same", "small first"})])
-def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    evaluation = evaluate_metrics(policies[task], [PROGRAM, tmp_path / "leaf.c"], best_of=(1,))
+def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], leaf: Path) -> None:
+    evaluation = evaluate_metrics(policies[task], [PROGRAM, leaf], best_of=(1,))
     costs: Mapping[str, Sequence[Any]] = evaluation.ratios["cost"]
     methods = {"policy"} | nulls
     assert set(costs) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
@@ -264,12 +264,11 @@ def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
     assert read_run(best)["progress"]["best_ratio"] < 0.995
 
 
-def test_evolution_stays_where_nothing_makes_a_difference(tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
+def test_evolution_stays_where_nothing_makes_a_difference(leaf: Path, tmp_path: Path) -> None:
     es = recipe("es", {"pairs": 4, "programs": 1, "num_envs": 1, "statistics_episodes": 1})
-    environment, (leaf,) = Environment("RegAllocPriority-v0", {"programs": str(tmp_path / "leaf.c")}), resolve(tmp_path / "leaf.c")
+    environment, (program,) = Environment("RegAllocPriority-v0", {"programs": str(leaf)}), resolve(leaf)
     console, budget = Console(file=io.StringIO()), Budget(iterations=1)
-    last = train(environment, recipe=es, validation=[leaf], output=tmp_path / "run", budget=budget, console=console)
+    last = train(environment, recipe=es, validation=[program], output=tmp_path / "run", budget=budget, console=console)
     assert not any(parameter.any() for parameter in load_network(last).parameters())
 
 

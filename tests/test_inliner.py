@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from gymnasium import spaces
 
 from mlcb_gym import toolchain
-from mlcb_gym.agents.architecture import Architecture, model_config
+from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
@@ -27,12 +23,11 @@ from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.metrics import evaluate_metrics, searched
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.export.export import write_policy
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Choose, episode, observed, play, play_in_order
-from mlcb_gym.rollout.random_policy import random, random_observations
+from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.search.counterfactual import counterfactuals, improve
 from mlcb_gym.search.decisions import read_decisions
 from mlcb_gym.session import Limits, Target, WorkerSession
@@ -43,6 +38,8 @@ from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from tests.support.command_line import mlcb
+from tests.support.deployment import make_policy
+from tests.support.episodes import finish, making
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
@@ -61,28 +58,8 @@ def default(observation: Observation) -> int:
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[InlinerEnv] = []
-
-    def make_one(**arguments: object) -> InlinerEnv:
-        made.append(InlinerEnv(**{"programs": PROGRAM, "session": worker} | arguments))
-        return made[-1]
-
-    yield make_one
-    for env in made:
-        env.close()
-
-
-def finish(env: InlinerEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, float]]:
-    """The return of an episode, its decisions, and what was measured at its end."""
-    observation, info = env.reset(options={"program": program})
-    earned, steps, ended = 0.0, 0, False
-    while not ended:
-        action = choose(observation)
-        assert action is not None
-        observation, reward, ended, _, info = env.step(action)
-        earned, steps = earned + reward, steps + 1
-    assert "error" not in info, info
-    return earned, steps, info
+    with making(lambda **arguments: InlinerEnv(**{"programs": PROGRAM, "session": worker} | arguments)) as make:
+        yield make
 
 
 def inlines(_: object) -> int:
@@ -274,31 +251,25 @@ def test_search_that_the_compiler_fails_in_is_a_failed_trace(make: Make) -> None
     assert "the compiler took too long for one turn" in (trace.error or "")
 
 
-def test_search_of_the_command_line_starts_a_training(tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    programs = ["--programs", PROGRAM, "--programs", str(tmp_path / "leaf.c")]
+def test_search_of_the_command_line_starts_a_training(leaf: Path, tmp_path: Path) -> None:
+    programs = ["--programs", PROGRAM, "--programs", str(leaf)]
     done = mlcb("search", "inliner", *programs, "--decisions", "3", "--env", "reward=object", "-o", tmp_path / "decisions")
     assert (done.returncode, done.stderr) == (0, "")
     (decisions,) = read_decisions(tmp_path / "decisions").values()
     assert {decision.ratio for decision in decisions} == {1.0}
 
 
-LEAF = "int lonely(int x) { return x + 1; }\n"
-
-
-def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    env = make(programs=[tmp_path / "leaf.c", PROGRAM])
+def test_given_program_without_a_decision_is_an_error_and_a_drawn_one_is_drawn_again(make: Make, leaf: Path) -> None:
+    env = make(programs=[leaf, PROGRAM])
     with pytest.raises(NoDecisions, match="leaf"):
-        env.reset(options={"program": tmp_path / "leaf.c"})
+        env.reset(options={"program": leaf})
     for seed in range(8):
         assert env.reset(seed=seed)[1]["program"] == PROGRAM
     assert env.timing.redrawn > 0
 
 
-def test_program_without_a_decision_counts_as_1(make: Make, tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    (trace,) = play([make()], [episode(resolve(tmp_path / "leaf.c")[0], default)])
+def test_program_without_a_decision_counts_as_1(make: Make, leaf: Path) -> None:
+    (trace,) = play([make()], [episode(resolve(leaf)[0], default)])
     assert (trace.ratio, trace.error) == (1.0, None)
 
 
@@ -321,18 +292,9 @@ def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dic
 # Deployment
 
 
-def untrained(env: InlinerEnv, folder: Path) -> Path:
-    torch.manual_seed(1)
-    assert isinstance(env.observation_space, spaces.Dict)
-    assert isinstance(env.action_space, spaces.Discrete)
-    network = LogitsNetwork(env.observation_space, env.action_space, NetworkConfig(hidden=(32,), final_gain=3.0), Architecture.of(env))
-    network.features.standardise(batch(random_observations([env], env.programs, 3, 1)))
-    return write_policy(network.eval(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
-
-
 @pytest.fixture(scope="module")
 def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return untrained(InlinerEnv(programs=PROGRAM, session=worker), tmp_path_factory.mktemp("inliner") / "policy")
+    return make_policy(InlinerEnv(programs=PROGRAM, session=worker), tmp_path_factory.mktemp("inliner") / "policy", seed=1)
 
 
 @pytest.fixture
@@ -354,7 +316,7 @@ def sized(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("embedding", ["none", "flow-aware"])
 def test_clang_decides_as_the_environment_does(make: Make, program: Program, embedding: str, tmp_path: Path) -> None:
     env = make(embedding=embedding)
-    folder = untrained(env, tmp_path / "policy")
+    folder = make_policy(env, tmp_path / "policy", seed=1)
     write_clang_config(tmp_path / "mlcb.cfg", [folder])
     done = clang(program, tmp_path / "out.o", f"--config={tmp_path}/mlcb.cfg")
     assert (done.returncode, done.stderr) == (0, "")
@@ -422,14 +384,12 @@ def test_bad_policy_is_one_line_and_no_output(policy: Path, program: Program, tm
     assert not (tmp_path / "out.o").exists()
 
 
-def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text(LEAF)
-    evaluation = evaluate_metrics(policy, [PROGRAM, tmp_path / "leaf.c"], best_of=(1,), search=True)
-    sizes = evaluation.ratios["size"]
-    assert set(sizes) == {"-Oz", "policy", "policy, guarded", "search", "always", "never", "random, best of 1"}
-    assert (sizes["search"][0] or 2) <= 1.0
-    assert all(ratios[1] == 1.0 for ratios in sizes.values())
-    assert (evaluation.ratios["text"]["never"][0] or 0) > 1.0
+def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policy: Path, leaf: Path) -> None:
+    evaluation = evaluate_metrics(policy, [PROGRAM, leaf], best_of=(1,), search=True)
+    assert set(evaluation.size) == {"-Oz", "policy", "policy, guarded", "search", "always", "never", "random, best of 1"}
+    assert evaluation.size["search"][0] <= 1.0
+    assert all(ratios[1] == 1.0 for ratios in evaluation.size.values())
+    assert evaluation.text["never"][0] > 1.0
     assert not evaluation.failures
 
 

@@ -224,10 +224,9 @@ def test_agents_may_do_without_embeddings(worker: WorkerSession) -> None:
     assert observation["selector"]["embedding"].shape == (64, 0)
 
 
-def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, tmp_path: Path) -> None:
-    (tmp_path / "leaf.c").write_text("int leaf(int x) { return x + 1; }")
-    with closing(LoopDistributionEnv(programs=tmp_path / "leaf.c", session=worker)) as env, pytest.raises(NoDecisions):
-        env.reset(options={"program": tmp_path / "leaf.c"})
+def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, leaf: Path) -> None:
+    with closing(LoopDistributionEnv(programs=leaf, session=worker)) as env, pytest.raises(NoDecisions):
+        env.reset(options={"program": leaf})
 
 
 @pytest.mark.parametrize(

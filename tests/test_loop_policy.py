@@ -16,6 +16,7 @@ from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import TaskSpec, bind
+from tests.support.asking import compile_asking, with_policy
 from tests.support.known_output import OUTPUTS, compile_, run
 from tests.support.loop_policies import write_policy
 from tests.support.loops import STRICT, splitting, sums
@@ -59,12 +60,6 @@ def at_random(seed: int) -> Choose:
     return lambda agent, tensors: int(rng.choice(np.flatnonzero(tensors["action_mask"])))
 
 
-def with_policy(command: Sequence[str | Path], uri: str) -> list[str | Path]:
-    if command[0] == toolchain.tool("opt"):
-        return [command[0], f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner={uri}", *command[1:]]
-    return [command[0], f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner={uri}", *command[1:]]
-
-
 def asked(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Question]:
     """Runs a compiler that asks a server here; what it asked."""
     questions: list[Question] = []
@@ -73,15 +68,7 @@ def asked(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Q
         questions.append((agent, {name: np.array(tensor) for name, tensor in tensors.items()}))
         return choose(agent, tensors)
 
-    base = folder / "channel"
-    with ModelServer(f"pipe:{base}", only=TASK) as server:
-        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"), stderr=subprocess.DEVNULL)
-        try:
-            server.answer(model, seconds=60)
-            assert compiler.wait(60) == 0
-        finally:
-            compiler.kill()
-            compiler.wait()
+    compile_asking(command, TASK, model, folder)
     return questions
 
 

@@ -68,10 +68,8 @@ def crowded(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def nothing_to_inline(tmp_path: Path) -> Path:
-    source = tmp_path / "leaf.c"
-    source.write_text("int leaf(int x) { return x + 1; }\n")
-    return resolve(source)[0].bitcode
+def nothing_to_inline(leaf: Path) -> Path:
+    return resolve(leaf)[0].bitcode
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits, plugin, process
 from mlcb_gym.session.plugin import PluginSession
+from tests.support.episodes import making
 from tests.support.posetrl import BOMB, ENDLESS
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
@@ -38,16 +39,13 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     """Makes environments on a program that may be inlined without end; after them nothing may be left."""
     bomb = tmp_path / "bomb.c"
     bomb.write_text(BOMB)
-    made: list[PosetRLEnv] = []
     before = len(os.listdir("/proc/self/fd"))
 
-    def make(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
-        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": PluginSession(keep=keep)} | arguments))
-        return made[-1]
+    def make_one(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
+        return PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": PluginSession(keep=keep)} | arguments)
 
-    yield make
-    for env in made:
-        env.close()
+    with making(make_one) as make:
+        yield make
     assert list(scratch.iterdir()) == []
     assert len(os.listdir("/proc/self/fd")) <= before
     assert compilers() == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A policy for phase ordering inside opt: one that is not trained, its environment, and how it is run."""
+"""Policies inside opt: untrained ones, an environment to make them for, and how they are run and refused."""
 
 import json
 import subprocess
@@ -13,6 +13,7 @@ from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.rollout.network_policy import batch
@@ -39,11 +40,21 @@ def opt(program: Program, output: Path, *options: str) -> subprocess.CompletedPr
     return run(OPT, "-load-pass-plugin", toolchain.plugin(), "-passes=posetrl", *options, program.bitcode, "-o", output)
 
 
+def assert_refused(done: subprocess.CompletedProcess[str], expected: str, output: Path) -> None:
+    """One line that says why, and no output."""
+    message, *rest = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert message.startswith("error: mlcb: ")
+    assert expected in message
+    assert rest in ([], ["1 error generated."])
+    assert not output.exists()
+
+
 def make_env(session: Session | str, **arguments: object) -> PosetRLEnv:
     return PosetRLEnv(session=session, **{"programs": PROGRAMS, "actions": ACTIONS, "max_steps": 5} | arguments)  # type: ignore[arg-type]
 
 
-def make_policy(env: PosetRLEnv, folder: Path, seed: int) -> Path:
+def make_policy(env: CompilerEnv, folder: Path, seed: int) -> Path:
     """An untrained policy that does not always choose the same action."""
     torch.manual_seed(seed)
     assert isinstance(env.observation_space, spaces.Dict)

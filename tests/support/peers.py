@@ -151,19 +151,11 @@ Arrival = Iterator[Wire | None]
 
 
 def fifo_compiler(base: Path) -> Arrival:
-    halfway = os.open(f"{base}.in", os.O_RDONLY | os.O_NONBLOCK)
-    yield None
-    incoming = os.open(f"{base}.in", os.O_RDONLY)
-    os.close(halfway)
-    yield Fifos(incoming, os.open(f"{base}.out", os.O_WRONLY))
+    return _fifos(incoming=f"{base}.in", outgoing=f"{base}.out")
 
 
 def fifo_learner(base: Path) -> Arrival:
-    halfway = os.open(f"{base}.out", os.O_RDONLY | os.O_NONBLOCK)
-    yield None
-    incoming = os.open(f"{base}.out", os.O_RDONLY)
-    os.close(halfway)
-    yield Fifos(incoming, os.open(f"{base}.in", os.O_WRONLY))
+    return _fifos(incoming=f"{base}.out", outgoing=f"{base}.in")
 
 
 def shm_compiler(path: Path) -> Arrival:
@@ -204,6 +196,14 @@ def another_process(play: Callable[[], None]) -> Iterator[int]:
             os.kill(child, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(child, 0)
+
+
+def _fifos(*, incoming: str, outgoing: str) -> Arrival:
+    halfway = os.open(incoming, os.O_RDONLY | os.O_NONBLOCK)
+    yield None
+    reading = os.open(incoming, os.O_RDONLY)
+    os.close(halfway)
+    yield Fifos(reading, os.open(outgoing, os.O_WRONLY))
 
 
 def _connected(path: Path) -> socket.socket:
