@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
