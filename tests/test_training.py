@@ -27,7 +27,7 @@ from tests.support.known_optimum import OPTIMUM, PROGRAMS
 TRAIN, VALIDATION = PROGRAMS[::2], PROGRAMS[1::2]
 SMALL: dict[str, dict[str, Any]] = {
     "ppo": {"steps_per_iteration": 128, "num_envs": 4},
-    "dqn": {"steps_per_iteration": 128, "num_envs": 4, "warmup": 64, "batch": 32},
+    "dqn": {"steps_per_iteration": 128, "num_envs": 4, "replay": {"warmup": 64}, "batch": 32},
     "mlgo": {"steps_per_iteration": 128, "num_envs": 4},
     "es": {"pairs": 2, "programs": 4, "num_envs": 4},
 }

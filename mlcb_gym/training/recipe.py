@@ -46,6 +46,20 @@ class Distillation:
     margin: float = 0.0
 
 
+@dataclass(frozen=True)
+class Decay:
+    """A hyperparameter that falls linearly from ``first`` to ``last`` over so many environment steps, and stays there."""
+
+    first: float
+    last: float
+    steps: int
+
+    @property
+    def schedule(self) -> list[list[float]]:
+        """The schedule as RLlib takes it."""
+        return [[0, self.first], [self.steps, self.last]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe(ABC):
     """A training run's hyperparameters. Two runs of the same recipe, environment and commit are equal.

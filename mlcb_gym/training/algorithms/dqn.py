@@ -8,12 +8,22 @@ from ray.rllib.algorithms.dqn import DQNConfig
 
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.recipe import Decay, Recipe
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A prioritised replay buffer (Schaul et al., 2016), and the environment steps before the first update."""
+
+    capacity: int = 50_000
+    alpha: float = 0.6
+    beta: float = 0.4
+    warmup: int = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dqn(Recipe):
-    """Double DQN with prioritised replay and n-step returns; epsilon falls from 1 to ``final_epsilon`` over ``epsilon_steps``.
+    """Double DQN with prioritised replay and n-step returns; epsilon decays.
 
     An update of ``batch`` transitions is made per ``fragment`` steps of every environment: one per environment step, RLlib's default,
     costs more than the compiler does.
@@ -21,14 +31,12 @@ class Dqn(Recipe):
 
     algorithm: ClassVar[str] = "dqn"
 
+    epsilon: Decay = Decay(1.0, 0.02, 20_000)
+    replay: Replay = Replay()
     batch: int = 256
     fragment: int = 4
-    replay: int = 50_000
-    warmup: int = 1_000
     n_step: int = 3
     target_every: int = 1_000
-    final_epsilon: float = 0.02
-    epsilon_steps: int = 20_000
     grad_clip: float = 10.0
 
     def config(self, environment: Environment) -> DQNConfig:
@@ -41,15 +49,15 @@ class Dqn(Recipe):
             double_q=True,
             dueling=False,
             n_step=self.n_step,
-            epsilon=[[0, 1.0], [self.epsilon_steps, self.final_epsilon]],
+            epsilon=self.epsilon.schedule,
             train_batch_size_per_learner=self.batch,
             target_network_update_freq=self.target_every,
-            num_steps_sampled_before_learning_starts=self.warmup,
+            num_steps_sampled_before_learning_starts=self.replay.warmup,
             grad_clip=self.grad_clip,
             replay_buffer_config={
                 "type": "PrioritizedEpisodeReplayBuffer",
-                "capacity": self.replay,
-                "alpha": 0.6,
-                "beta": 0.4,
+                "capacity": self.replay.capacity,
+                "alpha": self.replay.alpha,
+                "beta": self.replay.beta,
             },
         )

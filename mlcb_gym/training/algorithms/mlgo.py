@@ -9,7 +9,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.training.algorithms.ppo import Ppo
 from mlcb_gym.training.environment import Environment, Shaping
-from mlcb_gym.training.recipe import Distillation
+from mlcb_gym.training.recipe import Decay, Distillation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +22,10 @@ class Mlgo(Ppo):
 
     algorithm: ClassVar[str] = "mlgo"
 
+    entropy: Decay = Decay(0.01, 0.001, 1_000_000)
     gae_lambda: float = 1.0
     steps_per_iteration: int = 4096
     minibatch: int = 1024
-    entropy: float = 0.01
-    final_entropy: float = 0.001
-    entropy_steps: int = 1_000_000
     shaping: Shaping = field(default_factory=lambda: Shaping(scale=100.0, limit=0.1))
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(64, 64)))
     distillation: Distillation = field(default_factory=lambda: Distillation(epochs=15, lr=2e-3, unit=0.005, limit=0.05, entropy=0.1, importance=0.0))

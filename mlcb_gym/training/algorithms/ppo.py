@@ -8,22 +8,20 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.training.environment import Environment
-from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.recipe import Decay, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ppo(Recipe):
-    """PPO without a KL penalty; the entropy bonus falls from ``entropy`` to ``final_entropy`` over ``entropy_steps``."""
+    """PPO without a KL penalty; the entropy bonus decays."""
 
     algorithm: ClassVar[str] = "ppo"
 
+    entropy: Decay = Decay(0.02, 0.002, 200_000)
     gae_lambda: float = 0.95
     clip: float = 0.2
     epochs: int = 4
     minibatch: int = 256
-    entropy: float = 0.02
-    final_entropy: float = 0.002
-    entropy_steps: int = 200_000
     value_weight: float = 0.5
     grad_clip: float = 0.5
 
@@ -34,7 +32,7 @@ class Ppo(Recipe):
             lambda_=self.gae_lambda,
             clip_param=self.clip,
             use_kl_loss=False,
-            entropy_coeff=[[0, self.entropy], [self.entropy_steps, self.final_entropy]],
+            entropy_coeff=self.entropy.schedule,
             vf_loss_coeff=self.value_weight,
             vf_clip_param=float("inf"),
             grad_clip=self.grad_clip,
