@@ -59,17 +59,14 @@ class SizeAttributesEnv(CompilerEnv):
     | ``dense`` | False | measure before every decision, and pay by that; otherwise at the end alone |
     {arguments}
 
-    >>> import gymnasium, examples.task
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    {imports}
+    >>> import examples.task
     >>> env = gymnasium.make("SizeAttributes-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(1)
     >>> info["program"], info["size"], info["size_default"], terminated
     ('embedded/train/fft', 990, 990, True)
-    >>> env.close()
-
-    ## Version History
-    * v0: first version.
+    {first_version}
     """
 
     task = "size_attributes"

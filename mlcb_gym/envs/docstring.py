@@ -25,6 +25,21 @@ ARGUMENTS = {
 """Default and meaning of the arguments that several environments have."""
 
 
+PASSAGES = {
+    "imports": """
+    >>> import gymnasium, mlcb_gym
+    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+""",
+    "first_version": """
+    >>> env.close()
+
+    ## Version History
+    * v0: first version.
+""",
+}
+"""Passages that every docstring may have."""
+
+
 def filled(env: type, spec: TaskSpec, passages: Mapping[str, str]) -> str:
     """Return the docstring of an environment with everything in braces filled in.
 
@@ -32,7 +47,7 @@ def filled(env: type, spec: TaskSpec, passages: Mapping[str, str]) -> str:
     and ``{NAME}`` the passage of that name.
     """
     text = env.__doc__ or ""
-    for name, passage in passages.items():
+    for name, passage in {**passages, **PASSAGES}.items():
         text = text.replace(f"{{{name}}}", passage.strip())
     text = text.replace("{observations}", indent(table(spec), "    ").strip())
     return text.replace("{arguments}", "\n    ".join(_rows(env, text)))

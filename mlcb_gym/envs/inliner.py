@@ -119,17 +119,13 @@ class InlinerEnv(CompilerEnv):
     ``context``, ``forbidden``, ``target``, ``verify``, ``metrics``, and no ``fork``. Its ``default<Oz>`` is ``opt``'s, which differs from clang's in
     vectorising straight-line code.
 
-    >>> import gymnasium, mlcb_gym
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    {imports}
     >>> env = gymnasium.make("Inliner-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(1)
     >>> info["program"], info["text"], info["text_default"], terminated
     ('embedded/train/fft', 990, 990, True)
-    >>> env.close()
-
-    ## Version History
-    * v0: first version.
+    {first_version}
     """
 
     task = "inliner"

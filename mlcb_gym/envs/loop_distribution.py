@@ -106,8 +106,7 @@ class LoopDistributionEnv(CompilerEnv):
     | ``forbidden`` | () | the distributor's action that is never allowed |
     {arguments}
 
-    >>> import gymnasium, mlcb_gym
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    {imports}
     >>> env = gymnasium.make("LoopDistribution-v0", programs="loops/train/mixed_division", session=ScriptedCompiler(horizon=2))
     >>> observation, info = env.reset(seed=1)
     >>> env.unwrapped.agent.name
@@ -118,10 +117,7 @@ class LoopDistributionEnv(CompilerEnv):
     >>> observation, reward, terminated, truncated, info = env.step(1)
     >>> terminated
     True
-    >>> env.close()
-
-    ## Version History
-    * v0: first version.
+    {first_version}
     """
 
     task = "loop_distribution"

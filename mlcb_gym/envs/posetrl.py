@@ -168,18 +168,14 @@ class PosetRLEnv(CompilerEnv):
     | ``unique`` | False | whether an action may be taken once only |
     {arguments}
 
-    >>> import gymnasium, mlcb_gym
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    {imports}
     >>> actions = ["function(mem2reg)", "default<Oz>", "stop"]
     >>> env = gymnasium.make("PosetRL-v0", programs="embedded/train/fft", actions=actions, session=ScriptedCompiler())
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(1)
     >>> info["program"], round(reward, 3)
     ('embedded/train/fft', 0.01)
-    >>> env.close()
-
-    ## Version History
-    * v0: first version.
+    {first_version}
     """
 
     task = "posetrl"

@@ -43,36 +43,19 @@ class PriorityEnv(CompilerEnv):
 
     {observations}
 
-    ## Rewards
-    {rewards}
-
-    ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
-    draw; where it was given, ``NoDecisions`` is raised.
-
-    ## Episode End
-    {end}
-
-    ## Arguments
-    | argument | default | meaning |
-    |---|---|---|
-    {allocator}
+    {sections}
     | ``told`` | 1 | whether LLVM's own answer is observed, and all features beyond LLVM's three; 0 with a stock compiler |
     {arguments}
 
     {stock}
 
-    >>> import gymnasium, mlcb_gym
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    {imports}
     >>> env = gymnasium.make("RegAllocPriority-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(env.unwrapped.default_action(observation))
     >>> info["program"], info["cost"], info["cost_default"], terminated
     ('embedded/train/fft', 990.0, 990.0, True)
-    >>> env.close()
-
-    ## Version History
-    * v0: first version.
+    {first_version}
     """
 
     task = "priority"

@@ -36,6 +36,22 @@ LLC = ("-O2", "-filetype=obj", "-relocation-model=pic")
 PARAMETERS = ("pipeline", "optsize", "told")
 
 PASSAGES = {
+    "sections": """
+    ## Rewards
+    {rewards}
+
+    ## Starting State
+    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    draw; where it was given, ``NoDecisions`` is raised.
+
+    ## Episode End
+    {end}
+
+    ## Arguments
+    | argument | default | meaning |
+    |---|---|---|
+    {allocator}
+""",
     "rewards": """
     - ``"cost"``: (default - final) / default, where the cost is the one of MLGO's rewards: copies (0.2), loads (4), stores (1) and
       rematerialisations (0.2 or 1) right after allocation, each times the frequency of its block relative to the entry of its function, summed
