@@ -2,14 +2,9 @@
 // A task's work on a module before the pipeline of its host.
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/task/BoundTask.h"
 
 #include <functional>
-
-namespace llvm {
-class Module;
-class PassBuilder;
-} // namespace llvm
 
 namespace mlcb {
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/loop_distribution/Episode.h"
-
+// LoopDistribution: an episode of a pipeline whose vectorizer is preceded by a policy.
 #include "spec/Tasks.h"
 #include "llvm/loops/LoopDistributionPass.h"
-#include "llvm/measure/LoopCost.h"
+#include "llvm/measure/Measure.h"
 #include "llvm/pipeline/Level.h"
+#include "llvm/pipeline/PassRunner.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
+#include "llvm/task/BoundTask.h"
 #include "llvm/task/InterleavedTiming.h"
 #include "llvm/task/Metrics.h"
 #include "llvm/task/Parameters.h"
+#include "llvm/tasks/loop_distribution/Conversation.h"
 #include "llvm/tasks/loop_distribution/Deploy.h"
+#include "llvm/tasks/loop_distribution/Parameters.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -20,6 +23,30 @@
 using namespace llvm;
 
 namespace mlcb {
+
+namespace {
+
+/// The task bound to its parameters: a pipeline that asks before its vectorizer.
+class LoopDistribution final : public BoundTask {
+public:
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target);
+
+  LoopDistribution(LoopDistributionParameters Parameters, measure::Measurer &Target);
+
+  Expected<EndReason> run(llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
+
+private:
+  Expected<void> baselines(const llvm::Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request);
+  Expected<void> enterDefault(const llvm::Module &Loaded, InterleavedTiming &Timing);
+  Expected<void> measure(llvm::Module &M, LoopConversation &Asked, const EpisodeRequest &Request);
+
+  LoopDistributionParameters Parameters;
+  measure::Measurer &Target;
+  LoopConversation *Talk = nullptr; // of the episode that runs
+  PassRunner Asking, Heuristic;
+};
+
+} // namespace
 
 using loop_distribution::Metric;
 
