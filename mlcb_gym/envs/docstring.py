@@ -56,5 +56,5 @@ def filled(env: type, spec: TaskSpec, passages: Mapping[str, str]) -> str:
 def _rows(env: type, text: str) -> list[str]:
     own = set(re.findall(r"\| ``(\w+)`` \|", text))
     if missing := [name for name in arguments_of(env) if name not in own and name not in ARGUMENTS]:
-        raise TypeError(f"{env.__name__}: its docstring has no row for the argument {missing[0]}, expected one as | ``{missing[0]}`` | default | meaning |")
+        raise TypeError(f"{env.__name__}: its docstring has no row for the argument {missing[0]}: expected its default and meaning")
     return [f"| ``{name}`` | {' | '.join(ARGUMENTS[name])} |" for name in arguments_of(env) if name not in own]
