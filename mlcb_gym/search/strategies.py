@@ -44,10 +44,10 @@ def counterfactual(env: CompilerEnv, *, policy: Path | None = None, decisions: i
         decisions: decisions of a program on average, drawn at random.
         improve: search all decisions, and go on with the better action.
     """
+    chosen = _at_least(1, decisions=decisions)
     followed = _followed(env, policy)
     if improve:
         return partial(rollouts.improve, env, **followed)
-    chosen = _at_least(1, decisions=decisions)
     return partial(rollouts.counterfactuals, env, **followed, decisions=chosen, search_priority=env.record.search_priority)
 
 
