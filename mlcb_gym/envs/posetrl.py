@@ -21,6 +21,7 @@ from mlcb_gym.pipelines import O2, OS, OZ
 
 STOP = "stop"
 MAX_STEPS = 15
+UNOPTIMIZED = "unoptimized"
 RATIO = ("size", "size_oz")
 """Policies are compared by size, whatever they are rewarded for."""
 START = {
@@ -102,7 +103,7 @@ CLANG = {
 
 def fixed_sequences(texts: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment in which the one action of an episode is one of these texts."""
-    return {"actions": [*texts, STOP], "max_steps": 1}
+    return {"actions": [*texts, STOP], "start": UNOPTIMIZED, "max_steps": 1}
 
 
 def _references(found: FixedSequences) -> tuple[dict[str, ReferencePolicy], dict[str, list[ReferencePolicy]]]:
@@ -191,8 +192,9 @@ class PosetRLEnv(CompilerEnv):
         baseline="-Oz",
         reference_policies=REFERENCES,
         portfolios=PORTFOLIOS,
-        random={"actions": "default", "max_steps": MAX_STEPS},
+        random={"actions": "default", "start": UNOPTIMIZED, "max_steps": MAX_STEPS},
         fixed_sequences=fixed_sequences,
+        usual_sequences=(OZ, *PIPELINES.values(), f"{OZ} ; iroutliner ; {OZ}"),
     )
     parameters = ("actions", "start", "max_steps", "unique", "observation")
 
@@ -203,7 +205,7 @@ class PosetRLEnv(CompilerEnv):
         actions: Actions = "default",
         reward: str | Objective = "size",
         observation: str = "flow-aware",
-        start: str = "unoptimized",
+        start: str = UNOPTIMIZED,
         max_steps: int = MAX_STEPS,
         unique: bool = False,
         dense: bool = True,
