@@ -81,7 +81,7 @@ TEST(OwnTask, DeclaredWronglyIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(refuses("/agents/0/advice/choices", 4, "one element for each choice"));
   EXPECT_TRUE(refuses("/agents/0/inputs/0/name", "body", "no two of one name"));
   EXPECT_TRUE(refuses("/agents/0/inputs/0/dtype", "float16", "'trip_count' wrongly: expected a dtype"));
-  EXPECT_TRUE(refuses("/agents/0/inputs/0/role", "metric", "the role 'input' or 'mask'"));
+  EXPECT_TRUE(refuses("/agents/0/inputs/0/role", "metric", "the role 'input', 'heuristic' or 'mask'"));
   EXPECT_TRUE(refuses("/agents/0/inputs/1/dtype", "string", "for it is a string"));
   EXPECT_TRUE(refuses("/agents/0/inputs/1/shape/1", -1, "not -1"));
   EXPECT_TRUE(refuses("/agents/0/inputs/1/shape/1", 1 << 24, "exceed"));
