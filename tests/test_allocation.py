@@ -23,12 +23,13 @@ from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.testing import check_compiler_env
 from tests.support.allocation import LEAF, PROGRAM, Choose, by_default, finish, optimized, stock, with_policy
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.making import making
 
 SAMPLE = sorted(OUTPUTS)[::7]
 NOTHING = 32
 SPLIT = 2
 """The stage of live ranges that LLVM takes after all others."""
-TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
+TASKS: dict[str, type[EvictionEnv | PriorityEnv]] = {"eviction": EvictionEnv, "priority": PriorityEnv}
 
 Make = Callable[..., CompilerEnv]
 
@@ -36,15 +37,8 @@ Make = Callable[..., CompilerEnv]
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[CompilerEnv] = []
-
-    def make_one(task: str, **arguments: Any) -> CompilerEnv:
-        made.append(TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments))
-        return made[-1]
-
-    yield make_one
-    for env in made:
-        env.close()
+    with making(lambda task, **arguments: TASKS[task](**arguments), programs=PROGRAM, session=worker) as make:
+        yield make
 
 
 def at_random(task: str, seed: int = 1) -> Choose:

@@ -21,6 +21,7 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
@@ -44,6 +45,7 @@ from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from tests.support.command_line import mlcb
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.making import making
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
 
@@ -61,15 +63,8 @@ def default(observation: Observation) -> int:
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    made: list[InlinerEnv] = []
-
-    def make_one(**arguments: object) -> InlinerEnv:
-        made.append(InlinerEnv(**{"programs": PROGRAM, "session": worker} | arguments))
-        return made[-1]
-
-    yield make_one
-    for env in made:
-        env.close()
+    with making(InlinerEnv, programs=PROGRAM, session=worker) as make:
+        yield make
 
 
 def finish(env: InlinerEnv, choose: Choose, program: object = PROGRAM) -> tuple[float, int, dict[str, float]]:
@@ -188,13 +183,13 @@ def test_fork_goes_on_independently(make: Make) -> None:
     assert ends[0]["ratio"] == 1.0 != ends[1]["ratio"]
 
 
-def finish_from(env: InlinerEnv, choose: Choose) -> dict[str, float]:
+def finish_from(env: CompilerEnv, choose: Choose) -> dict[str, float]:
     ended = False
     while not ended:
         action = choose(env.observation)
         assert action is not None
         _, _, ended, _, info = env.step(action)
-    return info  # type: ignore[return-value]
+    return info
 
 
 def test_module_that_may_not_grow_is_not_asked_about_after_it_grew(make: Make) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.session import Limits, WorkerSession
+from tests.support.making import making
 from tests.support.processes import descriptors, ends, left
 
 PROGRAM, OTHER = "embedded/validation/huffman", "embedded/train/fft"
@@ -29,15 +30,8 @@ def session() -> Iterator[WorkerSession]:
 @pytest.fixture
 def make(session: WorkerSession) -> Iterator[Make]:
     """Makes environments in that worker, and closes them."""
-    made: list[InlinerEnv] = []
-
-    def make(**arguments: Any) -> InlinerEnv:
-        made.append(InlinerEnv(**{"programs": PROGRAM, "session": session} | arguments))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
+    with making(InlinerEnv, programs=PROGRAM, session=session) as make:
+        yield make
 
 
 def played(env: InlinerEnv) -> list[tuple[dict[str, list[Any]], float, dict[str, Any]]]:

@@ -16,7 +16,9 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits, plugin, process
 from mlcb_gym.session.plugin import PluginSession
+from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS
+from tests.support.processes import signal_only
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
 ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)
@@ -38,16 +40,13 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     """Makes environments on a program that may be inlined without end; after them nothing may be left."""
     bomb = tmp_path / "bomb.c"
     bomb.write_text(BOMB)
-    made: list[PosetRLEnv] = []
     before = len(os.listdir("/proc/self/fd"))
 
-    def make(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
-        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": PluginSession(keep=keep)} | arguments))
-        return made[-1]
+    def new(keep: Path | None = None, **arguments: Any) -> PosetRLEnv:
+        return PosetRLEnv(**{"session": PluginSession(keep=keep)} | arguments)
 
-    yield make
-    for env in made:
-        env.close()
+    with making(new, programs=bomb, actions=ACTIONS, reward="none") as make:
+        yield make
     assert list(scratch.iterdir()) == []
     assert len(os.listdir("/proc/self/fd")) <= before
     assert compilers() == []
@@ -82,7 +81,7 @@ def test_crash_of_a_pass_does_not_pay(make: Make) -> None:
 def test_killed_opt_truncates(make: Make) -> None:
     env = make()
     env.reset()
-    os.kill(*compilers(), signal.SIGKILL)
+    signal_only(compilers(), signal.SIGKILL)
     assert outcome(env, MEM2REG) == ("the other end closed its channel or died", 0.0, False, True)
     env.reset()
 
@@ -91,7 +90,7 @@ def test_stopped_opt_is_ended_at_the_deadline_and_truncates(make: Make, monkeypa
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     env = make(limits=Limits(turn_seconds=0.8))
     env.reset()
-    os.kill(*compilers(), signal.SIGSTOP)
+    signal_only(compilers(), signal.SIGSTOP)
     assert outcome(env, MEM2REG) == ("the compiler was silent for 1 s", 0.0, False, True)
 
 
