@@ -7,7 +7,7 @@ from itertools import cycle, islice
 
 from benchmarks.report import Figure, resident_megabytes
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 
@@ -28,7 +28,7 @@ def figures() -> Iterator[Figure]:
     yield Figure(f"growth over {EPISODES} episodes", after - filled, "MB", 5)
 
 
-def _programs(instructions: int) -> Iterator[object]:
+def _programs(instructions: int) -> Iterator[Program]:
     for module in corpora.modules("default/train"):
         if instructions < module.instructions:
             return

@@ -4,6 +4,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -30,7 +31,7 @@ def figures() -> Iterator[Figure]:
 def _steps_per_second(num_envs: int) -> float:
     """Random distinct sequences on the same few programs, in a fresh worker; resets take time but are no steps."""
     rng = np.random.default_rng(SEED)
-    arguments = {"programs": programs_of_about(INSTRUCTIONS), "actions": ACTIONS, "reward": "size"}
+    arguments: dict[str, Any] = {"programs": programs_of_about(INSTRUCTIONS), "actions": ACTIONS, "reward": "size"}
     with closing(gymnasium.make_vec("PosetRL-v0", num_envs=num_envs, vectorization_mode="vector_entry_point", **arguments)) as envs:
         observation, _ = envs.reset(seed=SEED)
         started = time.perf_counter()

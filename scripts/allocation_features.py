@@ -56,7 +56,7 @@ def declared(advisor: Sequence[str]) -> list[dict[str, object]]:
         program.write_text(PROGRAM)
         base.with_suffix(".in").touch()
         options = [option.format(base=base) for option in advisor]
-        command = [toolchain.tool("llc"), "-O2", *options, program, "-o", "/dev/null"]
+        command: list[str | Path] = [toolchain.tool("llc"), "-O2", *options, program, "-o", "/dev/null"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as compiler:
             try:
                 compiler.wait(2)

@@ -21,7 +21,7 @@ BOUNDS = "-2147483648.0, 2147483647.0"
 def declarations() -> str:
     """The file's text."""
     include = subprocess.run([toolchain.tool("llvm-config"), "--includedir"], check=True, capture_output=True, text=True).stdout.strip()
-    command = [toolchain.tool("clang"), "-E", "-P", "-x", "c++", "-std=c++20", f"-I{include}", "-"]
+    command = [str(toolchain.tool("clang")), "-E", "-P", "-x", "c++", "-std=c++20", f"-I{include}", "-"]
     expanded = subprocess.run(command, check=True, capture_output=True, text=True, input=PROBE).stdout
     lines = [LICENCE, ORIGIN]
     for feature in re.findall(r"FEATURE (.*?) ;", expanded, re.DOTALL):

@@ -9,7 +9,7 @@ import pytest
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import ScriptedCompiler
-from tests.support.episodes import making
+from tests.support.making import making
 from tests.support.posetrl import ACTIONS, SOURCE
 
 
@@ -45,5 +45,5 @@ def worker() -> Iterator[WorkerSession]:
 @pytest.fixture
 def make_env(program: Path, worker: WorkerSession) -> Iterator[Callable[..., PosetRLEnv]]:
     """Makes environments on the tiny program in one worker, and closes them."""
-    with making(lambda **arguments: PosetRLEnv(**{"programs": program, "actions": ACTIONS, "session": worker} | arguments)) as make:
+    with making(PosetRLEnv, programs=program, actions=ACTIONS, session=worker) as make:
         yield make

@@ -23,14 +23,15 @@ from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import check_compiler_env
 from tests.support.allocation import PROGRAM, by_default, optimized, stock
 from tests.support.asking import compile_asking, with_policy
-from tests.support.episodes import Choose, finish, making
+from tests.support.episodes import Choose, finish
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.making import making
 
 SAMPLE = sorted(OUTPUTS)[::7]
 NOTHING = 32
 SPLIT = 2
 """The stage of live ranges that LLVM takes after all others."""
-TASKS = {"eviction": EvictionEnv, "priority": PriorityEnv}
+TASKS: dict[str, type[EvictionEnv | PriorityEnv]] = {"eviction": EvictionEnv, "priority": PriorityEnv}
 
 Make = Callable[..., CompilerEnv]
 
@@ -38,7 +39,7 @@ Make = Callable[..., CompilerEnv]
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    with making(lambda task, **arguments: TASKS[task](**{"programs": PROGRAM, "session": worker} | arguments)) as make:
+    with making(lambda task, **arguments: TASKS[task](**arguments), programs=PROGRAM, session=worker) as make:
         yield make
 
 

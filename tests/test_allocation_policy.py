@@ -114,9 +114,9 @@ def test_clone_decides_as_llvm_does(worker: WorkerSession) -> None:
     weights = clone_heuristic(environment, recipe("mlgo"), config=Distillation(epochs=60, batch=32, weight_decay=0.0))
     env = EvictionEnv(programs="embedded/validation/max_flow", session=worker)
     own = {name.removeprefix("network."): value for name, value in weights.items() if name.startswith("network.")}
-    network = LogitsNetwork(env.observation_space, env.action_space, recipe("mlgo").network, Architecture.of(env))  # type: ignore[arg-type]
+    network = LogitsNetwork(env.observation_space, env.action_space, recipe("mlgo").network, Architecture.of(env))
     network.load_state_dict(own)
-    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("eviction"))])  # type: ignore[arg-type]
+    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("eviction"))])
     tensors = batch(seen)
     with torch.inference_mode():
         chosen = network.eval()(tensors).masked_fill(tensors["action_mask"] == 0, -torch.inf).argmax(dim=1)
@@ -149,7 +149,7 @@ def compile_with(policies: Sequence[Path], output: Path, *, guard: bool = False)
 
 def test_other_priorities_are_other_decisions(policies: Mapping[str, Path], worker: WorkerSession) -> None:
     env, policy = PriorityEnv(programs=PROGRAM, session=worker), OnnxPolicy(policies["priority"])
-    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("priority"))])  # type: ignore[arg-type]
+    (seen,) = play_in_order([env], [observed(env.programs[0], by_default("priority"))])
     assert compare(HighestFirst(), policy, seen).disagreements == 0  # type: ignore[arg-type]
     assert compare(Half(), policy, seen).disagreements > len(seen) / 2  # type: ignore[arg-type]
 
@@ -176,7 +176,8 @@ def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
     policies: Mapping[str, Path], worker: WorkerSession, task: str, keeps: bool, tmp_path: Path
 ) -> None:
     ((by_policy, by_greedy, kept, functions, cost),) = REMARK.findall(compile_with([policies[task]], tmp_path / "guarded.o", guard=True))
-    with closing(env_class(task)(programs=PROGRAM, session=worker, reward="cost_guarded", optsize=True)) as env:
+    arguments: dict[str, Any] = {"reward": "cost_guarded", "optsize": True}
+    with closing(env_class(task)(programs=PROGRAM, session=worker, **arguments)) as env:
         policy = OnnxPolicy(policies[task])
         _, _, info = finish(env, lambda seen: env.action(policy.advice(seen)))
     expected = [info[metric] for metric in ("cost", "cost_default", "cost_guarded")]

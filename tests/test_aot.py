@@ -4,7 +4,7 @@
 import ctypes
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class Judge(nn.Module):
         return self.layer(torch.cat([tensors["order"].float(), tensors["last"].float().unsqueeze(1)], dim=1))
 
 
-def bound(task: dict[str, object]) -> dict[str, object]:
+def bound(task: Mapping[str, object]) -> dict[str, object]:
     with closing(_native.Compiler.open("default:", json.dumps(task))) as compiler:
         return json.loads(compiler.spec)
 
@@ -193,7 +193,7 @@ def test_functions_of_compiled_models_are_those_of_the_c_library(tmp_path: Path)
     flags = [*FLAGS, *SHARED, "-O2", "-shared", "-fvisibility=default", f"-I{include()}"]
     subprocess.run([toolchain.tool("clang"), *flags, tmp_path / "asinh.c", "-lm", "-o", tmp_path / "asinh.so"], check=True)
     finite = np.arange(0, 0x7F800000, 9973, dtype=np.int32).view(np.float32)
-    x = np.concatenate([finite, -finite, np.float32([np.inf, -np.inf, np.nan])])
+    x = np.concatenate([finite, -finite, np.array([np.inf, -np.inf, np.nan], np.float32)])
     y = np.empty_like(x)
     ctypes.CDLL(str(tmp_path / "asinh.so")).many(*(ctypes.c_void_p(array.ctypes.data) for array in (x, y)), ctypes.c_long(len(x)))
     np.testing.assert_allclose(y, np.arcsinh(x.astype(np.float64)), rtol=1e-6, atol=1e-44)
@@ -271,7 +271,7 @@ def test_operators_of_the_policys_own_library_are_run(twice: Path) -> None:
 
 def test_policy_without_its_operators_is_refused(twice: Path) -> None:
     (twice / "operators.so").unlink()
-    with pytest.raises(_native.SystemError_, match=r"operators\.so: No such file"):
+    with pytest.raises(_native.SystemError_, match=r"operators\.so: No such file"):  # type: ignore[attr-defined]
         _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
 
 

@@ -107,7 +107,7 @@ def test_corpus_is_in_the_layout_of_mlgo(build: Path, tmp_path: Path) -> None:
 
 
 def test_bitcode_that_the_build_embedded_is_taken_from_its_objects(build: Path, tmp_path: Path) -> None:
-    embedding = [toolchain.tool("clang"), "-O2", "-DWANTED", "-I../source/include", "-Xclang", "-fembed-bitcode=all"]
+    embedding: list[str | Path] = [toolchain.tool("clang"), "-O2", "-DWANTED", "-I../source/include", "-Xclang", "-fembed-bitcode=all"]
     (build / "sub").mkdir()
     subprocess.run([*embedding, "-c", "../source/main.c", "-o", "sub/main.c.o"], check=True, cwd=build)
     failed = list(compile_commands.extract(build / "compile_commands.json", tmp_path / "corpus", built=True))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every registered environment conforms on every kind of compiler that it has."""
 
+from collections.abc import Callable
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -12,7 +13,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
 
-KINDS = {
+KINDS: dict[str, Callable[[], dict[str, Any]]] = {
     "scripted": lambda: {"session": ScriptedCompiler()},
     "worker": lambda: {"session": "worker:"},
     "pipe": lambda: {"session": "pipe:"},
@@ -23,7 +24,7 @@ KINDS = {
 
 def has_stock_compiler(task: str) -> bool:
     """Whether the environment of a task, or a class that it is made of, takes a compiler by name."""
-    return any("compiler" in signature(made.__init__).parameters for made in env_class(task).__mro__ if "__init__" in vars(made))
+    return any("compiler" in signature(vars(made)["__init__"]).parameters for made in env_class(task).__mro__ if "__init__" in vars(made))
 
 
 CASES = [(env_id, kind) for task, env_id in environments().items() for kind in KINDS if kind != "stock" or has_stock_compiler(task)]
@@ -38,5 +39,4 @@ def programs(env_id: str) -> tuple[Program, ...]:
 
 @pytest.mark.parametrize(("env_id", "kind"), CASES)
 def test_env_conforms(env_id: str, kind: str) -> None:
-    arguments: dict[str, Any] = KINDS[kind]()
-    check_compiler_env(gymnasium.make(f"mlcb_gym:{env_id}", programs=programs(env_id), **arguments))
+    check_compiler_env(gymnasium.make(f"mlcb_gym:{env_id}", programs=programs(env_id), **KINDS[kind]()))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from select import select
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -171,9 +172,9 @@ def test_close_leaves_no_process(program: Path) -> None:
         ({"dense": False, "reward": "poset"}, "only known step by step"),
     ],
 )
-def test_wrong_argument_is_named_when_the_env_is_made(program: Path, arguments: dict[str, object], message: str) -> None:
+def test_wrong_argument_is_named_when_the_env_is_made(program: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(TaskError, match=message):
-        PosetRLEnv(**{"programs": program, "actions": ACTIONS} | arguments)
+        PosetRLEnv(**{"programs": program, "actions": ACTIONS, **arguments})
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_missing_program_is_named() -> None:
 
 
 def test_vector_env_equals_single_envs(program: Path) -> None:
-    arguments = {"programs": program, "actions": ACTIONS}
+    arguments: dict[str, Any] = {"programs": program, "actions": ACTIONS}
     with_two = gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode="vector_entry_point", **arguments)
     alone = gymnasium.make("PosetRL-v0", **arguments)
     together, _ = with_two.reset(seed=3)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mlcb_gym.agents.architecture import Architecture
-from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.export import export_policy, write_policy
@@ -70,6 +70,7 @@ def test_onnx_runtime_decides_as_torch_does(network: LogitsNetwork, folder: Path
 
 def test_other_weights_decide_otherwise(network: LogitsNetwork, folder: Path) -> None:
     other = deepcopy(network)
+    assert isinstance(other.head, Mlp)
     torch.nn.init.normal_(other.head[-1].weight)  # type: ignore[arg-type]
     parity = compare(other, OnnxPolicy(folder), greedy_observations(network, ToyVectorEnv(2).envs, PROGRAMS))
     assert parity.max_error > 1e-2

@@ -45,7 +45,7 @@ from tests.support.processes import listed
 PARAMETERS = {"actions": ["a", "b", "stop"], "dimension": 2, "history": 1}
 SPEC = bind("posetrl", PARAMETERS)
 OTHER = bind("posetrl", PARAMETERS | {"dimension": 75}).json.encode()
-STATE = {"action_mask": np.int8([1, 1, 0])}
+STATE = {"action_mask": np.array([1, 1, 0], np.int8)}
 PATIENCE, DEADLINE = 10.0, 0.15
 """Seconds for what must happen, and for what does not."""
 SLACK, OPT_SLACK = 4.0, 20.0
@@ -200,7 +200,7 @@ def path(tmp_path: Path) -> Path:
 @contextmanager
 def ends_like(fate: str, point: str, seconds: float) -> Iterator[None]:
     """The end under test learns of the fate: at once, or at the deadline where the peer is merely silent; and sleeps meanwhile."""
-    expected = {_native.PeerGone} if fate != "stopped" else {_native.Timeout}
+    expected: set[type[Exception]] = {_native.PeerGone} if fate != "stopped" else {_native.Timeout}
     if point in ("before it comes", "halfway in"):
         expected.add(_native.Timeout)
     started, worked = time.monotonic(), time.thread_time()
@@ -424,7 +424,15 @@ def test_opt_ends_with_one_line_when_its_learner_fails(path: Path, bitcode: Path
         part = learner_part(made.learner(path), hello(dict(real_spec().parameters)))
         with another_process(lambda: meets(fate, part, point)) as victim:
             runner = f"-mlcb-runner={made.uri(path)}?timeout={seconds}"
-            command = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", "-passes=posetrl", runner, bitcode, "-o", output]
+            command: list[str | Path] = [
+                toolchain.tool("opt"),
+                f"-load-pass-plugin={toolchain.plugin()}",
+                "-passes=posetrl",
+                runner,
+                bitcode,
+                "-o",
+                output,
+            ]
             ended = subprocess.run(command, env=toolchain.environment(), capture_output=True, text=True, timeout=3 * seconds + OPT_SLACK)
             assert (ended.returncode, ended.stdout) == (1, "")
             assert len(ended.stderr.splitlines()) == 1
@@ -490,7 +498,7 @@ def test_worker_sleeps_while_its_learner_is_stopped_and_ends_with_it(bitcode: Pa
 
 @contextmanager
 def running_worker(control: socket.socket) -> Iterator[subprocess.Popen[bytes]]:
-    command = [toolchain.worker(), "--control-fd", str(control.fileno())]
+    command: list[str | Path] = [toolchain.worker(), "--control-fd", str(control.fileno())]
     worker = subprocess.Popen(command, pass_fds=[control.fileno()], env=toolchain.environment())
     try:
         yield worker

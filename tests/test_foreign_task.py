@@ -38,7 +38,7 @@ def declared(length: int) -> str:
         "inputs": [{"name": "x", "dtype": "float32", "shape": [length]}],
         "advice": {"kind": "value", "name": "cycles"},
     }
-    metrics = [{"name": name, "dtype": "int64", "shape": []} for name in ("size", "size_default")]
+    metrics: list[dict[str, Any]] = [{"name": name, "dtype": "int64", "shape": []} for name in ("size", "size_default")]
     return json.dumps({"task": "estimate", "parameters": {"length": length}, "agents": [judge], "metrics": metrics})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch import Tensor
@@ -39,7 +40,7 @@ void need(int routine) {
 int is_needed(int routine) { need(routine); need(3); return needed[routine + 1]; }
 """
 """-Oz inlines three calls of a function into itself."""
-TASKS = {"inliner": ("-Oz", {"growth": 1e6}), "eviction": ("-O2", {}), "priority": ("-O2", {})}
+TASKS: dict[str, tuple[str, dict[str, Any]]] = {"inliner": ("-Oz", {"growth": 1e6}), "eviction": ("-O2", {}), "priority": ("-O2", {})}
 """By task: with which option clang asks about it, and arguments of the environment."""
 
 

@@ -17,6 +17,7 @@ from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
@@ -39,8 +40,9 @@ from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from tests.support.command_line import mlcb
 from tests.support.deployment import make_policy
-from tests.support.episodes import finish, making
+from tests.support.episodes import finish
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.making import making
 
 CLANG, OPT = toolchain.tool("clang"), toolchain.tool("opt")
 
@@ -58,7 +60,7 @@ def default(observation: Observation) -> int:
 @pytest.fixture
 def make(worker: WorkerSession) -> Iterator[Make]:
     """Makes environments in one worker, and closes them."""
-    with making(lambda **arguments: InlinerEnv(**{"programs": PROGRAM, "session": worker} | arguments)) as make:
+    with making(InlinerEnv, programs=PROGRAM, session=worker) as make:
         yield make
 
 
@@ -165,13 +167,13 @@ def test_fork_goes_on_independently(make: Make) -> None:
     assert ends[0]["ratio"] == 1.0 != ends[1]["ratio"]
 
 
-def finish_from(env: InlinerEnv, choose: Choose) -> dict[str, float]:
+def finish_from(env: CompilerEnv, choose: Choose) -> dict[str, float]:
     ended = False
     while not ended:
         action = choose(env.observation)
         assert action is not None
         _, _, ended, _, info = env.step(action)
-    return info  # type: ignore[return-value]
+    return info
 
 
 def test_module_that_may_not_grow_is_not_asked_about_after_it_grew(make: Make) -> None:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mlcb_gym import _native, toolchain
-from mlcb_gym.cli.main import log as log_command
+from mlcb_gym.cli import log as log_command
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import PolicyError, TaskError
@@ -48,7 +48,7 @@ def read_by_the_book(path: Path) -> Iterator[Entry]:
 
     def tensor(spec: dict[str, Any]) -> np.ndarray:
         values = np.empty(spec["shape"], NUMPY[spec["type"]])
-        assert file.readinto(values) == values.nbytes
+        assert file.readinto(values.data) == values.nbytes
         return values
 
     with path.open("rb") as file:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -57,10 +59,13 @@ def onnx(worker: WorkerSession, observations: list[Observation], tmp_path_factor
     network = policy_network(env.observation_space, env.action_space, NetworkConfig(hidden=(), final_gain=3.0), Architecture.of(env)).eval()
     assert isinstance(network, Team)
     distributor = network["distributor"]
+    assert isinstance(distributor, GraphNetwork)
+    last = distributor.head[-1]
+    assert isinstance(last, nn.Linear)
     seen = batch([observation["distributor"] for observation in observations if observation[AGENT] == 1])
     with torch.no_grad():
         merge, split = distributor(seen).unbind(dim=1)
-        distributor.head[-1].bias += torch.tensor([0.0, (merge - split).mean() + (merge - split).std()])
+        last.bias.add_(torch.tensor([0.0, (merge - split).mean() + (merge - split).std()]))
     folder = tmp_path_factory.mktemp("loops") / "policy"
     return write_policy(dict(network), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
@@ -88,7 +93,15 @@ def test_clang_splits_as_with_onnx_runtime_by_one_flag(text: str, onnx: Path, ao
     objects = {}
     for kind, policies in {"onnx": [onnx], "aot": [aot], "none": []}.items():
         write_clang_config(tmp_path / f"{kind}.cfg", policies)
-        command = [toolchain.tool("clang"), f"--config={tmp_path / kind}.cfg", "-O3", "-c", tmp_path / "loops.c", "-o", tmp_path / "loops.o"]
+        command: list[str | Path] = [
+            toolchain.tool("clang"),
+            f"--config={tmp_path / kind}.cfg",
+            "-O3",
+            "-c",
+            tmp_path / "loops.c",
+            "-o",
+            tmp_path / "loops.o",
+        ]
         subprocess.run(command, check=True, timeout=120)
         objects[kind] = (tmp_path / "loops.o").read_bytes()
     assert objects["aot"] == objects["onnx"] != objects["none"]

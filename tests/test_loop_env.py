@@ -73,7 +73,7 @@ def always(env: LoopDistributionEnv) -> int:
 
 
 def never(env: LoopDistributionEnv) -> int:
-    return int(env.default_action(env.observation))  # type: ignore[arg-type]
+    return int(env.default_action(env.observation))
 
 
 def finish(env: LoopDistributionEnv, choose: Choose, program: str) -> tuple[float, dict[str, Any]]:
@@ -297,7 +297,7 @@ def test_clang_splits_as_the_environment_does(policy: tuple[Team, Path], worker:
     _, folder = policy
     decide = OnnxPolicy(folder)
     texts = []
-    clang = [toolchain.tool("clang"), "-O3", "-w", "-c"]
+    clang: list[str | Path] = [toolchain.tool("clang"), "-O3", "-w", "-c"]
     for kernel in named("loops/validation"):
         (tmp_path / "kernel.c").write_text(source([kernel]))
         program = tmp_path / f"{kernel.name}.bc"
@@ -364,7 +364,16 @@ def test_guard_of_loops_is_one_line_and_no_output(policy: tuple[Team, Path], tmp
     _, folder = policy
     (tmp_path / "kernel.c").write_text(source(named(KERNEL)))
     write_clang_config(tmp_path / "mlcb.cfg", [folder], guard=True)
-    command = [toolchain.tool("clang"), f"--config={tmp_path}/mlcb.cfg", "-O3", "-w", "-c", tmp_path / "kernel.c", "-o", tmp_path / "out.o"]
+    command: list[str | Path] = [
+        toolchain.tool("clang"),
+        f"--config={tmp_path}/mlcb.cfg",
+        "-O3",
+        "-w",
+        "-c",
+        tmp_path / "kernel.c",
+        "-o",
+        tmp_path / "out.o",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "-mlcb-guard: none for loop_distribution, expected no guard, or no policy for it" in done.stderr

@@ -121,7 +121,7 @@ def test_graph_is_seen(questions: list[Question]) -> None:
 def test_dependences_are_seen_with_kind_and_nearness(tmp_path: Path) -> None:
     text = "extern float a[], b[]; void f(float *p, int n) { for (int i = 2; i < n; i++) { a[i] = p[i]; b[i] = a[i - 2]; p[i + 9] = 1; } }"
     (tmp_path / "loop.c").write_text(text)
-    command = [toolchain.tool("clang"), "-O3", "-c", tmp_path / "loop.c", "-o", tmp_path / "loop.o"]
+    command: list[str | Path] = [toolchain.tool("clang"), "-O3", "-c", tmp_path / "loop.c", "-o", tmp_path / "loop.o"]
     (_, tensors), *_ = asked(command, never, tmp_path)
     flow, anti, output, avoidable, nearness, precedes = tensors["dependences"][:6]
     p_store, a_store, b_store = range(3)
@@ -193,7 +193,7 @@ def test_no_split_comes_to_the_default(program: Path, tmp_path: Path) -> None:
 
 def test_loop_that_the_vectorizer_takes_costs_less(tmp_path: Path) -> None:
     text = "extern float a[], b[], c[]; void f(int n) {{ for (int i = 1; i < n; i++) {} }}"
-    costs = []
+    costs: list[float] = []
     for body in ("a[i] = b[i] * c[i];", "a[i] = a[i - 1] * c[i];"):
         (tmp_path / "loop.c").write_text(text.format(body))
         (folder := tmp_path / str(len(costs))).mkdir()

@@ -144,7 +144,16 @@ def test_what_is_left_passes_every_check_of_llvm(answer: str, tmp_path: Path) ->
     compile_(tmp_path / "kernels.c", *STRICT, "-O1", "-c", "-emit-llvm", output=module)
     checks = "verify,verify<loops>,verify<domtree>,verify<scalar-evolution>"
     passes = f"function(require<scalar-evolution>,mlcb-loop-distribute<{answer}>,{checks})"
-    command = [toolchain.tool("opt"), "-load-pass-plugin", toolchain.plugin(), f"-passes={passes}", "-verify-loop-lcssa", module, "-o", "/dev/null"]
+    command: list[str | Path] = [
+        toolchain.tool("opt"),
+        "-load-pass-plugin",
+        toolchain.plugin(),
+        f"-passes={passes}",
+        "-verify-loop-lcssa",
+        module,
+        "-o",
+        "/dev/null",
+    ]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stderr == ""
 
 

@@ -4,9 +4,10 @@
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -34,7 +35,7 @@ SPEC = json.dumps(
         ],
     }
 )
-STATE = {"x": np.float32([1, 2]), "code": "ret", "legal": np.int8([0, 1])}
+STATE = {"x": np.array([1, 2], np.float32), "code": "ret", "legal": np.array([0, 1], np.int8)}
 SECONDS = 10.0
 
 
@@ -60,9 +61,9 @@ def compile_with(server: ModelServer) -> Iterator[Callable[..., Future[object]]]
 
 
 def test_every_agent_of_an_unheard_of_task_is_answered(server: ModelServer, compile_with: Callable[..., Future[object]]) -> None:
-    seen = {}
+    seen: dict[str, Mapping[str, Any]] = {}
 
-    def model(agent: str, tensors: dict[str, object]) -> int | float:
+    def model(agent: str, tensors: Mapping[str, Any]) -> int | float:
         seen[agent] = tensors
         return {"chooser": 1, "judge": 2.5}[agent]
 
@@ -77,9 +78,14 @@ def test_every_agent_of_an_unheard_of_task_is_answered(server: ModelServer, comp
 @pytest.mark.parametrize("place", ["pipe:{}/x", "shm:{}/x", "grpc://127.0.0.1:0"])
 def test_every_medium_and_serializer_tell_the_same(place: str, serializer: str, tmp_path: Path) -> None:
     seen: list[dict[str, object]] = []
+
+    def model(agent: str, tensors: Mapping[str, Any]) -> int:
+        seen.append(dict(tensors))
+        return 1
+
     with ModelServer(f"{place.format(tmp_path)}?serdes={serializer}") as server, ThreadPoolExecutor(1) as thread:
         advice = thread.submit(lambda: _ask_once(server.uri))
-        server.answer(lambda agent, tensors: seen.append(dict(tensors)) or 1, seconds=SECONDS)
+        server.answer(model, seconds=SECONDS)
         assert advice.result() == 1
     np.testing.assert_equal(seen, [STATE])
     assert not list(tmp_path.iterdir())
@@ -193,7 +199,7 @@ SUM = json.dumps(
 
 def test_plain_model_needs_no_policy_folder(tmp_path: Path) -> None:
     with Compiler.open(plain_model(tmp_path / "sum.onnx", [1, 3], 1), SUM) as compiler:
-        assert compiler.observe(0, {"x": np.float32([1, 2, 4])}) == 7.0
+        assert compiler.observe(0, {"x": np.array([1, 2, 4], np.float32)}) == 7.0
 
 
 def test_plain_model_of_another_shape_is_refused(tmp_path: Path) -> None:
@@ -218,7 +224,7 @@ def own_policy(folder: Path) -> str:
 
 def test_policy_of_a_compilers_own_task_is_served(tmp_path: Path) -> None:
     with Compiler.open(own_policy(tmp_path), SUM) as compiler:
-        assert compiler.observe(0, {"x": np.float32([1, 2, 4])}) == 7.0
+        assert compiler.observe(0, {"x": np.array([1, 2, 4], np.float32)}) == 7.0
 
 
 def test_policy_of_another_declaration_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from mlcb_gym.session import PluginSession, RemoteSession, WorkerSession
 from tests.support.serving import serving
 
 PROGRAM = "embedded/train/dijkstra"
-TASKS = {
+TASKS: dict[str, dict[str, Any]] = {
     "PosetRL-v0": {"programs": PROGRAM, "max_steps": 3},
     "Inliner-v0": {"programs": PROGRAM},
     "RegAllocEviction-v0": {"programs": PROGRAM},

@@ -11,7 +11,7 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.split import function_bodies
-from mlcb_gym.envs.compiler_env import Info
+from mlcb_gym.envs.halves import Info
 from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, TaskError
@@ -83,7 +83,7 @@ def bodies(module: Path) -> list[list[str]]:
 
 
 def compiled(source: Path, *flags: str) -> bytes:
-    command = [toolchain.tool("clang"), "-w", "-c", *flags, source, "-o", "-"]
+    command: list[str | Path] = [toolchain.tool("clang"), "-w", "-c", *flags, source, "-o", "-"]
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Workers behind gRPC: the same episodes as beside us, clones included, and the end of every session, however it ends."""
 
-import os
 import select
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
 from tests.support.posetrl import ACTIONS
-from tests.support.processes import children, ends
+from tests.support.processes import children, ends, signal_only
 from tests.support.serving import SECONDS, SERVE, Served, serving
 
 
@@ -35,7 +34,7 @@ def make(program: Path, session: Session) -> PosetRLEnv:
 def episode(program: Path, session: Session) -> list[Any]:
     """All that an agent sees of an episode, and of a clone that outlives it and is cloned itself."""
     with closing(session), closing(make(program, session)) as env:
-        seen = [env.reset(seed=1), env.step(0), env.step(1)]
+        seen: list[Any] = [env.reset(seed=1), env.step(0), env.step(1)]
         with closing(env.fork()) as clone:
             seen += [env.step(4), clone.step(3)]
             with closing(clone.fork()) as second:
@@ -92,7 +91,7 @@ sys.stdin.read()
 
 
 def test_learner_that_is_killed_leaves_no_worker(served: Served, program: Path) -> None:
-    command = [sys.executable, "-c", LEARNER, program, served.uri, *ACTIONS]
+    command: list[str | Path] = [sys.executable, "-c", LEARNER, program, served.uri, *ACTIONS]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as learner:
         assert learner.stdout is not None
         assert learner.stdout.readline() == "ready\n"
@@ -107,7 +106,7 @@ def test_worker_that_is_killed_truncates_and_a_new_one_serves(served: Served, pr
         env = make(program, session)
         expected = env.reset(seed=1)
         watched = served.workers()
-        os.kill(*children(served.process.pid), signal.SIGKILL)
+        signal_only(children(served.process.pid), signal.SIGKILL)
         assert ends(watched)
         assert env.step(0)[2:4] == (False, True)
         assert_equal(env.reset(seed=1), expected)
@@ -118,7 +117,7 @@ def test_child_that_is_killed_truncates_alone(served: Served, program: Path) -> 
         env = make(program, session)
         env.reset(seed=1)
         (worker,) = children(served.process.pid)
-        os.kill(*children(worker), signal.SIGKILL)
+        signal_only(children(worker), signal.SIGKILL)
         assert env.step(0)[2:4] == (False, True)
         env.reset(seed=1)
         assert children(served.process.pid) == [worker]

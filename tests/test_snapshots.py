@@ -12,7 +12,7 @@ import pytest
 
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.session import Limits, WorkerSession
-from tests.support.episodes import making
+from tests.support.making import making
 from tests.support.processes import descriptors, ends, left
 
 PROGRAM, OTHER = "embedded/validation/huffman", "embedded/train/fft"
@@ -30,7 +30,7 @@ def session() -> Iterator[WorkerSession]:
 @pytest.fixture
 def make(session: WorkerSession) -> Iterator[Make]:
     """Makes environments in that worker, and closes them."""
-    with making(lambda **arguments: InlinerEnv(**{"programs": PROGRAM, "session": session} | arguments)) as make:
+    with making(InlinerEnv, programs=PROGRAM, session=session) as make:
         yield make
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from mlcb_gym import _native
 from mlcb_gym.spec import TaskSpec, bind
@@ -20,8 +21,10 @@ def test_spaces_have_the_declared_names_shapes_and_dtypes() -> None:
     agent = bind("posetrl", {"actions": ["a", "b", "stop"], "history": 2}).agents[0]
     space = agent.observation_space
     assert list(space) == [tensor.name for tensor in agent.inputs] or set(space) == {tensor.name for tensor in agent.inputs}
-    assert (space["embedding"].shape, space["embedding"].dtype) == ((300,), np.float32)
+    assert space["embedding"].shape == (300,)
+    assert space["embedding"].dtype == np.float32
     assert space["last_actions"].shape == (2,)
+    assert isinstance(agent.action_space, spaces.Discrete)
     assert agent.action_space.n == 3
 
 

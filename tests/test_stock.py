@@ -21,7 +21,7 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.spec import TaskSpec
-from tests.support.processes import listed
+from tests.support.processes import listed, signal_only
 from tests.support.stock import MODULE_INLINER, compilers, declare, inliner, opt
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
@@ -311,7 +311,7 @@ def test_program_that_is_no_bitcode_is_named(tmp_path: Path) -> None:
 def test_killed_compiler_is_lost(program: Path) -> None:
     with closing(opt().begin(inliner(), EpisodeRequest(program))) as episode:
         episode.receive()
-        os.kill(*compilers(), signal.SIGKILL)
+        signal_only(compilers(), signal.SIGKILL)
         episode.advise(0)
         with pytest.raises(SessionLost, match=r"opt was killed \(SIGKILL\)"):
             episode.receive()
@@ -321,7 +321,7 @@ def test_silent_compiler_is_ended_at_the_deadline(program: Path, monkeypatch: py
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     with closing(opt().begin(inliner(), EpisodeRequest(program, limits=Limits(turn_seconds=1.0)))) as episode:
         episode.receive()
-        os.kill(*compilers(), signal.SIGSTOP)
+        signal_only(compilers(), signal.SIGSTOP)
         episode.advise(0)
         with pytest.raises(SessionLost, match=r"silent for 1.2 s"):
             episode.receive()
@@ -330,7 +330,7 @@ def test_silent_compiler_is_ended_at_the_deadline(program: Path, monkeypatch: py
 def test_compiler_beyond_its_cpu_time_has_crashed(program: Path) -> None:
     with closing(opt().begin(inliner(), EpisodeRequest(program, limits=Limits(cpu_seconds=1)))) as episode:
         episode.receive()
-        os.kill(*compilers(), signal.SIGXCPU)
+        signal_only(compilers(), signal.SIGXCPU)
         with pytest.raises(CompilerError, match=r"opt crashed \(SIGXCPU\)"):
             episode.receive()
 

@@ -16,8 +16,9 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import Limits, plugin, process
 from mlcb_gym.session.plugin import PluginSession
-from tests.support.episodes import making
+from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS
+from tests.support.processes import signal_only
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
 ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)
@@ -41,10 +42,10 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     bomb.write_text(BOMB)
     before = len(os.listdir("/proc/self/fd"))
 
-    def make_one(keep: Path | None = None, **arguments: object) -> PosetRLEnv:
-        return PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": PluginSession(keep=keep)} | arguments)
+    def new(keep: Path | None = None, **arguments: Any) -> PosetRLEnv:
+        return PosetRLEnv(**{"session": PluginSession(keep=keep)} | arguments)
 
-    with making(make_one) as make:
+    with making(new, programs=bomb, actions=ACTIONS, reward="none") as make:
         yield make
     assert list(scratch.iterdir()) == []
     assert len(os.listdir("/proc/self/fd")) <= before
@@ -80,7 +81,7 @@ def test_crash_of_a_pass_does_not_pay(make: Make) -> None:
 def test_killed_opt_truncates(make: Make) -> None:
     env = make()
     env.reset()
-    os.kill(*compilers(), signal.SIGKILL)
+    signal_only(compilers(), signal.SIGKILL)
     assert outcome(env, MEM2REG) == ("the other end closed its channel or died", 0.0, False, True)
     env.reset()
 
@@ -89,7 +90,7 @@ def test_stopped_opt_is_ended_at_the_deadline_and_truncates(make: Make, monkeypa
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     env = make(limits=Limits(turn_seconds=0.8))
     env.reset()
-    os.kill(*compilers(), signal.SIGSTOP)
+    signal_only(compilers(), signal.SIGSTOP)
     assert outcome(env, MEM2REG) == ("the compiler was silent for 1 s", 0.0, False, True)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, seed_test
 
@@ -91,7 +92,9 @@ def test_rllib_hears_of_one_agent_at_a_time_and_of_all_at_the_end(env: TurnsEnv)
     while not ended:
         ((name, observation),) = observations.items()
         assert rllib.observation_spaces[name].contains(observation)
-        assert len(infos[name]["action_mask"]) == rllib.action_spaces[name].n
+        space = rllib.action_spaces[name]
+        assert isinstance(space, spaces.Discrete)
+        assert len(infos[name]["action_mask"]) == space.n
         turns.append(name)
         observations, rewards, terminated, _, infos = rllib.step({name: 1})
         returns = {agent: returns[agent] + rewards.get(agent, 0.0) for agent in returns}

@@ -18,8 +18,9 @@ from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError
 from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
+from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS, SOURCE
-from tests.support.processes import children, descriptors, ends, left
+from tests.support.processes import children, descriptors, ends, left, signal_only
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "default<Oz>", "trigger-crash-module", "trigger-verifier-error", "stop"]
 ENDLESS_ACTION, MEM2REG, OZ, CRASH, INVALID, STOP = range(6)
@@ -45,15 +46,8 @@ def make(session: WorkerSession, tmp_path: Path) -> Iterator[Make]:
     """Makes environments on the bomb in that worker, and closes them."""
     bomb = tmp_path / "bomb.c"
     bomb.write_text(BOMB)
-    made: list[PosetRLEnv] = []
-
-    def make(**arguments: object) -> PosetRLEnv:
-        made.append(PosetRLEnv(**{"programs": bomb, "actions": ACTIONS, "reward": "none", "session": session} | arguments))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
+    with making(PosetRLEnv, programs=bomb, actions=ACTIONS, reward="none", session=session) as make:
+        yield make
 
 
 @pytest.fixture
@@ -157,7 +151,7 @@ def test_module_that_the_verifier_refuses_is_the_fault_of_its_action(make: Make)
 def test_crash_signal_is_named(make: Make, session: WorkerSession, number: signal.Signals, name: str) -> None:
     env = make()
     env.reset(seed=1)
-    os.kill(*children(session.pid), number)
+    signal_only(children(session.pid), number)
     assert outcome(env, MEM2REG) == (f"the compiler crashed ({name})", True, False)
 
 
@@ -166,7 +160,7 @@ def test_child_killed_in_mid_step_truncates(make: Make, session: WorkerSession) 
     env.reset(seed=1)
     worker = session.pid
     env.send(ENDLESS_ACTION)
-    os.kill(*children(worker), signal.SIGKILL)
+    signal_only(children(worker), signal.SIGKILL)
     assert answer(env) == ("the other end closed its channel or died", False, True)
     env.reset(seed=1)
     assert session.pid == worker
@@ -217,7 +211,7 @@ def test_stopped_child_ends_with_its_episode(make: Make, session: WorkerSession)
     env = make()
     env.reset(seed=1)
     watched = [os.pidfd_open(child) for child in children(session.pid)]
-    os.kill(*children(session.pid), signal.SIGSTOP)
+    signal_only(children(session.pid), signal.SIGSTOP)
     env.close()
     assert ends(watched)
 
@@ -279,7 +273,7 @@ sys.stdin.read()
 
 def test_killed_learner_takes_its_compilers_with_it(tmp_path: Path) -> None:
     (tmp_path / "bomb.c").write_text(BOMB)
-    command = [sys.executable, "-c", LEARNER, tmp_path / "bomb.c", ENDLESS]
+    command: list[str | Path] = [sys.executable, "-c", LEARNER, tmp_path / "bomb.c", ENDLESS]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as learner:
         assert learner.stdout is not None
         worker, child = (os.pidfd_open(int(pid)) for pid in learner.stdout.readline().split())

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Unpack
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
@@ -46,6 +47,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}  # type: ignore[misc]
 
+    observation_space: spaces.Dict
     num_actions: int
     """The number of choices; 0 where the agent gives a value."""
     objective: tuple[str, str] | None

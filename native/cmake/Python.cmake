@@ -11,7 +11,9 @@ file(GLOB MLCB_PYTHON_SOURCES CONFIGURE_DEPENDS python/*.cpp)
 nanobind_add_module(_native NB_STATIC NOMINSIZE ${MLCB_PYTHON_SOURCES})
 target_link_libraries(_native PRIVATE mlcb_core)
 target_compile_definitions(_native PRIVATE MLCB_VERSION="${PROJECT_VERSION}")
+# INCLUDE_PRIVATE, for nanobind takes SystemError_ for private.
 nanobind_add_stub(_native_stub MODULE _native OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi
+                  INCLUDE_PRIVATE PATTERN_FILE ${CMAKE_CURRENT_SOURCE_DIR}/python/stub.pat
                   PYTHON_PATH $<TARGET_FILE_DIR:_native> DEPENDS _native)
 install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym COMPONENT python)

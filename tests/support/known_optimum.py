@@ -6,6 +6,7 @@ one costs 1 %; action 4 stops. The best episode is 0, 1 + kind, stop, at 0.96 of
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import gymnasium
@@ -41,9 +42,10 @@ class ToyTiming:
 class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
     record: ClassVar[TaskRecord] = PosetRLEnv.record
-    takes_models: ClassVar[bool] = False
+    takes_models = False
+    observation_space: spaces.Dict
 
     def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:
         self.programs = (programs,) if isinstance(programs, str) else tuple(programs)
@@ -72,7 +74,8 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         self._program = (options or {}).get("program", drawn)
         index = int(self._program.split(":")[1])
         self._kind, self._oz = index % 3, 500 * (1 + index) ** 2
-        self._size, self._taken = 1.5 * self._oz, []
+        self._size = 1.5 * self._oz
+        self._taken: list[int] = []
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
@@ -85,8 +88,8 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
         ended = action == 4 or len(self._taken) == self.max_steps
         return self._observation(), (before - self._size) / self._oz, ended, False, self._info(ended)
 
-    def action(self, advice: int) -> int:
-        return advice
+    def action(self, advice: int | float) -> int:
+        return int(advice)
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         self._answer = self.reset(options=options)
@@ -96,6 +99,9 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
 
     def send(self, action: np.int64 | int) -> None:
         self._stepped = self.step(action)
+
+    def send_models(self, models: Sequence[bytes]) -> None:
+        raise NotImplementedError("it takes no models")
 
     def receive(self) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         return self._stepped
@@ -128,7 +134,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
 class ToyVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
     """The native vector environment's contract: next-step autoreset, one call for all."""
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # type: ignore[misc]
 
     def __init__(self, num_envs: int, **arguments: Any) -> None:
         self.num_envs = num_envs
@@ -163,4 +169,4 @@ class ToyVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         return merged
 
 
-gymnasium.register("KnownOptimum-v0", entry_point=ToyEnv, vector_entry_point=ToyVectorEnv)
+gymnasium.register("KnownOptimum-v0", entry_point=f"{__name__}:ToyEnv", vector_entry_point=f"{__name__}:ToyVectorEnv")

@@ -29,7 +29,7 @@ def write_policy(folder: Path, prefers: int, **parameters: object) -> Path:
             [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, len(logits)])],
             [
                 onnx.numpy_helper.from_array(np.array([1, 2, 3]), "axes"),
-                onnx.numpy_helper.from_array(np.float32(0), "zero"),
+                onnx.numpy_helper.from_array(np.array(0, np.float32), "zero"),
                 onnx.numpy_helper.from_array(logits.astype(np.float32)[None], "constant"),
             ],
         )

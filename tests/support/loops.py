@@ -26,5 +26,16 @@ def sums(folder: Path, text: str, *flags: str) -> list[str]:
 def remarks(folder: Path, text: str, *flags: str) -> str:
     """What the pass says of the loops of a file under -O1."""
     (folder / "loops.c").write_text(text)
-    command = [toolchain.tool("clang"), "-w", "-O1", "-c", "-Rpass=mlcb-loop", "-Rpass-missed=mlcb-loop", *flags, "loops.c", "-o", "loops.o"]
+    command: list[str | Path] = [
+        toolchain.tool("clang"),
+        "-w",
+        "-O1",
+        "-c",
+        "-Rpass=mlcb-loop",
+        "-Rpass-missed=mlcb-loop",
+        *flags,
+        "loops.c",
+        "-o",
+        "loops.o",
+    ]
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stderr

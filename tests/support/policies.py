@@ -84,7 +84,7 @@ def write_by_hand(folder: Path, shape: list[object], operator: str) -> Path:
 def custom_operators(folder: Path) -> Path:
     """Gives a policy the library that has its operator."""
     (folder / "operators.c").write_text(OPERATORS)
-    command = [toolchain.tool("clang"), "-shared", "-fPIC", f"-I{HEADERS}", folder / "operators.c", "-o", folder / "operators.so"]
+    command: list[str | Path] = [toolchain.tool("clang"), "-shared", "-fPIC", f"-I{HEADERS}", folder / "operators.c", "-o", folder / "operators.so"]
     subprocess.run(command, check=True)
     manifest = json.loads((folder / "policy.json").read_text())
     (folder / "policy.json").write_text(json.dumps(manifest | {"custom_operators": "operators.so"}))

@@ -3,6 +3,7 @@
 
 import os
 import select
+import signal
 import time
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def left(pid: int | None, count: int) -> list[int]:
         time.sleep(0.01)
     assert len(found) == count
     return found
+
+
+def signal_only(pids: list[int], number: signal.Signals) -> None:
+    """Sends a signal to the only one of these processes."""
+    (pid,) = pids
+    os.kill(pid, number)
 
 
 def descriptors(pid: int | str | None) -> int:
