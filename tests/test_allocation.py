@@ -4,6 +4,7 @@
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
-from mlcb_gym.session import ModelServer, WorkerSession
+from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import check_compiler_env
 from tests.support.allocation import LEAF, PROGRAM, Choose, by_default, finish, optimized, stock, with_policy
+from tests.support.asking import answered
+from tests.support.deployment import assert_refused
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 from tests.support.making import making
 
@@ -105,15 +108,7 @@ def asked(program: Path, task: str, choose: Choose, command: Sequence[str | Path
         answer = np.asarray(choose(tensors)).item()
         return answer * 2.0**32 if task == "priority" else answer
 
-    base = folder / "channel"
-    with ModelServer(f"pipe:{base}", only=task) as server:
-        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"))
-        try:
-            server.answer(model, seconds=60)
-            assert compiler.wait(60) == 0
-        finally:
-            compiler.kill()
-            compiler.wait()
+    answered(partial(with_policy, command), model, folder, task=task)
     return count
 
 
@@ -362,9 +357,4 @@ def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dic
 def test_policy_that_is_none_is_one_line_and_no_output(tool: str, tmp_path: Path) -> None:
     command = stock(tool, resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")
     done = subprocess.run(with_policy(command, f"onnx:{tmp_path}/policy"), capture_output=True, text=True)
-    message, *rest = done.stderr.splitlines()
-    assert done.returncode == 1
-    assert message.startswith("error: mlcb: ")
-    assert "policy.json: No such file" in message
-    assert rest in ([], ["1 error generated."])
-    assert not (tmp_path / "out.o").exists()
+    assert_refused(done, "policy.json: No such file", tmp_path / "out.o")

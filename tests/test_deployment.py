@@ -15,7 +15,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
-from tests.support.deployment import CLANG, OPT, PROGRAMS, make_env, make_policy, opt, run
+from tests.support.deployment import CLANG, OPT, PROGRAMS, assert_refused, make_env, make_policy, opt, run
 
 OPTNONE = """
 __attribute__((optnone, noinline)) int plain(int x) { int twice = x + x; return twice; }
@@ -154,12 +154,7 @@ def test_bad_policy_is_one_line_and_no_output(policy: Path, program: Program, da
         done = opt(program, tmp_path / "out", f"-mlcb-runner=onnx:{tmp_path}/policy")
     else:
         done = run(CLANG, f"--config={tmp_path}/mlcb.cfg", "-w", "-Oz", "-c", program.bitcode, "-o", tmp_path / "out")
-    message, *rest = done.stderr.splitlines()
-    assert done.returncode == 1
-    assert message.startswith("error: mlcb: ")
-    assert expected in message
-    assert rest in ([], ["1 error generated."])
-    assert not (tmp_path / "out").exists()
+    assert_refused(done, expected, tmp_path / "out")
 
 
 def test_task_without_a_policy_is_an_error(program: Program, tmp_path: Path) -> None:

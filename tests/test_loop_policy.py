@@ -4,6 +4,7 @@
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,13 @@ from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import TaskSpec, bind
+from tests.support.asking import answered
 from tests.support.known_output import OUTPUTS, compile_, run
 from tests.support.loop_policies import write_policy
-from tests.support.loops import STRICT, splitting, sums
+from tests.support.loops import STRICT, SUMS, splitting, sums
 
 TASK = "loop_distribution"
 O3 = (toolchain.tool("clang"), *STRICT, "-O3", "-c")
-SUMS = """
-extern float a[], b[], c[], d[], e[];
-float sums(int n) {
-  float sum = 0;
-  for (int i = 1; i < 100; i++) {
-    a[i] = b[i] * 2;
-    c[i] = c[i - 1] + a[i];
-    if (d[i] > 1)
-      e[2 * i] = 3;
-    sum += d[i];
-  }
-  return sum;
-}
-"""
 
 Tensors = Mapping[str, Any]
 Question = tuple[str, Tensors]
@@ -73,15 +61,7 @@ def asked(command: Sequence[str | Path], choose: Choose, folder: Path) -> list[Q
         questions.append((agent, {name: np.array(tensor) for name, tensor in tensors.items()}))
         return choose(agent, tensors)
 
-    base = folder / "channel"
-    with ModelServer(f"pipe:{base}", only=TASK) as server:
-        compiler = subprocess.Popen(with_policy(command, f"pipe:{base}"), stderr=subprocess.DEVNULL)
-        try:
-            server.answer(model, seconds=60)
-            assert compiler.wait(60) == 0
-        finally:
-            compiler.kill()
-            compiler.wait()
+    answered(partial(with_policy, command), model, folder, task=TASK, quiet=True)
     return questions
 
 

@@ -39,6 +39,16 @@ def opt(program: Program, output: Path, *options: str) -> subprocess.CompletedPr
     return run(OPT, "-load-pass-plugin", toolchain.plugin(), "-passes=posetrl", *options, program.bitcode, "-o", output)
 
 
+def assert_refused(done: subprocess.CompletedProcess[str], expected: str, output: Path) -> None:
+    """The tool says in one line what is wrong with the policy, and leaves no output."""
+    message, *rest = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert message.startswith("error: mlcb: ")
+    assert expected in message
+    assert rest in ([], ["1 error generated."])
+    assert not output.exists()
+
+
 def make_env(session: Session | str, **arguments: object) -> PosetRLEnv:
     return PosetRLEnv(session=session, **{"programs": PROGRAMS, "actions": ACTIONS, "max_steps": 5} | arguments)  # type: ignore[arg-type]
 

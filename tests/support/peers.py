@@ -151,19 +151,19 @@ Arrival = Iterator[Wire | None]
 
 
 def fifo_compiler(base: Path) -> Arrival:
-    halfway = os.open(f"{base}.in", os.O_RDONLY | os.O_NONBLOCK)
-    yield None
-    incoming = os.open(f"{base}.in", os.O_RDONLY)
-    os.close(halfway)
-    yield Fifos(incoming, os.open(f"{base}.out", os.O_WRONLY))
+    return _fifo_end(f"{base}.in", f"{base}.out")
 
 
 def fifo_learner(base: Path) -> Arrival:
-    halfway = os.open(f"{base}.out", os.O_RDONLY | os.O_NONBLOCK)
+    return _fifo_end(f"{base}.out", f"{base}.in")
+
+
+def _fifo_end(incoming: str, outgoing: str) -> Arrival:
+    halfway = os.open(incoming, os.O_RDONLY | os.O_NONBLOCK)
     yield None
-    incoming = os.open(f"{base}.out", os.O_RDONLY)
+    heard = os.open(incoming, os.O_RDONLY)
     os.close(halfway)
-    yield Fifos(incoming, os.open(f"{base}.in", os.O_WRONLY))
+    yield Fifos(heard, os.open(outgoing, os.O_WRONLY))
 
 
 def shm_compiler(path: Path) -> Arrival:
