@@ -79,7 +79,7 @@ def test_argument_that_an_environment_has_not_is_named() -> None:
         ),
         (("search", "eviction", "--decisions", "0", *ONE, "--output", "unused"), "decisions=0: expected 1 or more"),
         (("evaluate", "eviction", "--search", *ONE), "eviction: a search tries the other of two answers"),
-        (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not objective by size"),
+        (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not judged by size"),
         (("evaluate", "inliner", "--growth", "3", *ONE), "inliner: growth: settled by the policy"),
         (("evaluate", "posetrl", "--rounds", "3", *ONE), "posetrl has no option --rounds, expected one of --actions, --best-of, "),
         (("evaluate", "loop-distribution", "--dimension", "0"), "loop_distribution: no environment is made in its evaluation"),

@@ -11,22 +11,10 @@ import pytest
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
+from tests.support.loops import SUMS
 
-LOOPS = """
-extern float a[], b[], c[], d[], e[];
-static float cube(float x) { return x * x * x; }
-float sums(int n) {
-  float sum = 0;
-  for (int i = 1; i < 100; i++) {
-    a[i] = b[i] * 2;
-    c[i] = c[i - 1] + a[i];
-    if (d[i] > 1)
-      e[2 * i] = 3;
-    sum += cube(d[i]);
-  }
-  return sum + cube(n);
-}
-"""
+CUBE = "static float cube(float x) { return x * x * x; }\n"
+LOOPS = CUBE + SUMS.replace("sum += d[i]", "sum += cube(d[i])").replace("return sum", "return sum + cube(n)")
 PRESSURE = "embedded/validation/chacha20"
 SECONDS = 60.0
 LEAF = "int leaf(int x) { return x + 1; }"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import examples.task  # noqa: F401  (registers the environment)
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import TaskError

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Any bytes in LLVM's format: they are refused, or the records are kept when written and read again; and a compiler that sends them is
 // heard to its end.
+#include "../native/Pieces.h"
 #include "channel/FdChannel.h"
 #include "protocol/MlgoEnd.h"
 
@@ -23,24 +24,11 @@ struct Log {
 std::optional<Log> read(std::span<const std::byte> In, size_t Piece) {
   MlgoDecoder Decoder;
   Log Result;
-  for (;;) {
-    auto Next = Decoder.next();
-    if (!Next)
-      return {};
-    if (*Next) {
-      Result.Tensors.emplace_back((*Next)->Tensors.begin(), (*Next)->Tensors.end());
-      Result.Records.push_back(std::move(**Next));
-      continue;
-    }
-    if (In.empty())
-      break;
-    const auto Room = Decoder.room();
-    const size_t Count = std::min({Piece, In.size(), Room.size()});
-    std::memcpy(Room.data(), In.data(), Count);
-    Decoder.received(Count);
-    In = In.subspan(Count);
-  }
-  if (!Decoder.end())
+  const auto Ended = test::takePieces(Decoder, In, Piece, [&](MlgoRecord Next) {
+    Result.Tensors.emplace_back(Next.Tensors.begin(), Next.Tensors.end());
+    Result.Records.push_back(std::move(Next));
+  });
+  if (!Ended)
     return {};
   Result.Header = Decoder.header();
   return Result;

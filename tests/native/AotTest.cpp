@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiled policy of two agents from C++ and from C, and the seal that is looked at before any of its code runs.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "capi/mlcb.h"
 #include "runner/AotSeal.h"
@@ -12,15 +13,6 @@ namespace mlcb {
 namespace {
 
 using namespace test;
-
-constexpr const char *Two = R"({
-  "task": "two",
-  "agents": [{"name": "picker",
-              "inputs": [{"name": "x", "dtype": "float32", "shape": [3]}, {"name": "legal", "dtype": "int8", "shape": [3], "role": "mask"}],
-              "advice": {"kind": "argmax", "name": "choice", "choices": 3}},
-             {"name": "judge",
-              "inputs": [{"name": "unread", "dtype": "float32"}, {"name": "y", "dtype": "int32"}],
-              "advice": {"kind": "value", "name": "cost"}}]})";
 
 enum Agent : size_t { Picker, Judge };
 enum Picking : size_t { X, Legal };
@@ -48,7 +40,7 @@ TEST_F(Aot, EachAgentAsksItsOwnModel) {
   auto Runner = openRunner(uri());
   ASSERT_TRUE(succeeds(Runner));
   EXPECT_EQ((*Runner)->task(), "two");
-  ASSERT_TRUE(succeeds((*Runner)->bind(readSpec(Two).value())));
+  ASSERT_TRUE(succeeds((*Runner)->bind(readSpec(PickerAndJudge).value())));
   auto Mask = (*Runner)->tensor<int8_t>(Legal, Picker);
   std::ranges::fill(Mask, 1);
   EXPECT_EQ((*Runner)->evaluate<int64_t>(Picker).value(), 2);
@@ -75,7 +67,7 @@ TEST_F(Aot, SaysWhatItReads) {
 TEST_F(Aot, AnswersACompilerInC) {
   write(Library, "baseline");
   mlcb_runner *Runner = mlcb_open(uri().c_str());
-  ASSERT_EQ(mlcb_bind(Runner, Two), MLCB_OK) << mlcb_error(Runner);
+  ASSERT_EQ(mlcb_bind(Runner, PickerAndJudge), MLCB_OK) << mlcb_error(Runner);
   auto *Mask = static_cast<int8_t *>(mlcb_tensor(Runner, Picker, "legal", MLCB_INT8));
   Mask[0] = Mask[1] = 1;
   *static_cast<int32_t *>(mlcb_tensor(Runner, Judge, "y", MLCB_INT32)) = 4;

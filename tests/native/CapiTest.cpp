@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C face: a learner answers it, and everything that a caller gets wrong is a status and a sentence.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "capi/mlcb.h"
 #include "channel/Fifo.h"
@@ -12,16 +13,6 @@ namespace mlcb {
 namespace {
 
 using namespace test;
-
-constexpr const char *Two = R"({
-  "task": "two",
-  "agents": [{"name": "first",
-              "inputs": [{"name": "x", "dtype": "float32", "shape": [{"at_most": 3}]}, {"name": "code", "dtype": "string"}],
-              "advice": {"kind": "argmax", "name": "choice", "choices": 2}},
-             {"name": "second",
-              "inputs": [{"name": "y", "dtype": "bool"}],
-              "advice": {"kind": "value", "name": "cost"}}],
-  "metrics": [{"name": "size", "dtype": "int64"}, {"name": "cycles", "dtype": "float64"}]})";
 
 struct Close {
   void operator()(mlcb_runner *Runner) const { mlcb_close(Runner); }
@@ -44,7 +35,7 @@ TEST(Capi, RunnerThatWasNotOpenedSaysWhyAtEveryCall) {
   int64_t Index = 7;
   EXPECT_STRNE(mlcb_error(R.get()), "");
   EXPECT_FALSE(mlcb_decides(R.get()));
-  EXPECT_TRUE(fails(R, mlcb_bind(R.get(), Two), MLCB_INVALID_ARGUMENT, "unknown scheme"));
+  EXPECT_TRUE(fails(R, mlcb_bind(R.get(), FirstAndSecond), MLCB_INVALID_ARGUMENT, "unknown scheme"));
   EXPECT_EQ(mlcb_tensor(R.get(), 0, "x", MLCB_FLOAT32), nullptr);
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, &Index), MLCB_INVALID_ARGUMENT, "unknown scheme"));
   EXPECT_EQ(Index, 7);
@@ -58,8 +49,8 @@ TEST(Capi, WhatTheCallerGetsWrongIsNamed) {
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, &Index), MLCB_INVALID_ARGUMENT, "not bound"));
   EXPECT_TRUE(fails(R, mlcb_bind(R.get(), nullptr), MLCB_INVALID_ARGUMENT, "not a JSON object"));
   EXPECT_TRUE(fails(R, mlcb_bind_task(R.get(), "three", nullptr), MLCB_INVALID_ARGUMENT, "task 'three'"));
-  ASSERT_EQ(mlcb_bind(R.get(), Two), MLCB_OK);
-  EXPECT_TRUE(fails(R, mlcb_bind(R.get(), Two), MLCB_INVALID_ARGUMENT, "bound already"));
+  ASSERT_EQ(mlcb_bind(R.get(), FirstAndSecond), MLCB_OK);
+  EXPECT_TRUE(fails(R, mlcb_bind(R.get(), FirstAndSecond), MLCB_INVALID_ARGUMENT, "bound already"));
   EXPECT_FALSE(mlcb_decides(R.get()));
   EXPECT_EQ(mlcb_tensor(R.get(), 0, "x", MLCB_FLOAT64), nullptr);
   EXPECT_STREQ(mlcb_error(R.get()), "'x' is of type float32, not the one asked for");
@@ -89,7 +80,7 @@ TEST_F(CapiConversation, LearnerThatLeavesIsAStatus) {
     return End.hello({}, patience());
   });
   const Runner R = opened(("pipe:" + Base).c_str());
-  ASSERT_EQ(mlcb_bind(R.get(), Two), MLCB_OK) << mlcb_error(R.get());
+  ASSERT_EQ(mlcb_bind(R.get(), FirstAndSecond), MLCB_OK) << mlcb_error(R.get());
   EXPECT_TRUE(succeeds(Learner.get()));
   int64_t Index = 7;
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, &Index), MLCB_PEER_GONE, "closed"));
@@ -113,7 +104,7 @@ TEST_F(CapiConversation, AsksALearnerForEveryAgent) {
   });
   {
     const Runner R = opened(("pipe:" + Base).c_str());
-    ASSERT_EQ(mlcb_bind(R.get(), Two), MLCB_OK) << mlcb_error(R.get());
+    ASSERT_EQ(mlcb_bind(R.get(), FirstAndSecond), MLCB_OK) << mlcb_error(R.get());
     EXPECT_STREQ(mlcb_parameters(R.get()), "{}");
     EXPECT_FALSE(mlcb_wants(R.get(), "size"));
     EXPECT_TRUE(mlcb_wants(R.get(), "cycles"));

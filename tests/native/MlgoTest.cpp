@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // LLVM's own format: its records, what is wrong with them, and the learner's end of a conversation with a compiler that ends or is ended.
+#include "Pieces.h"
 #include "Tensors.h"
 #include "channel/ProcessFifos.h"
 #include "protocol/MlgoEnd.h"
@@ -34,23 +35,8 @@ std::string question(int64_t Size, int64_t First, int64_t Second) {
 Expected<std::vector<MlgoRecord>> readAll(std::string_view Text, size_t Step = 1 << 20) {
   MlgoDecoder Decoder;
   std::vector<MlgoRecord> Records;
-  while (true) {
-    auto Next = Decoder.next();
-    if (!Next)
-      return Unexpected(Next.error());
-    if (*Next) {
-      Records.push_back(std::move(**Next));
-      continue;
-    }
-    if (Text.empty())
-      break;
-    const auto Room = Decoder.room();
-    const size_t Count = std::min({Step, Text.size(), Room.size()});
-    std::memcpy(Room.data(), Text.data(), Count);
-    Decoder.received(Count);
-    Text.remove_prefix(Count);
-  }
-  return Decoder.end().map([&] { return std::move(Records); });
+  const auto Ended = takePieces(Decoder, std::as_bytes(std::span(Text)), Step, [&](MlgoRecord Next) { Records.push_back(std::move(Next)); });
+  return Ended.map([&] { return std::move(Records); });
 }
 
 TEST(Mlgo, HeaderIsWrittenAsLlvmWritesIt) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A task that its compiler declares itself: what may be declared, what is refused, and a learner that never heard of it.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "channel/Fifo.h"
 #include "protocol/LearnerEnd.h"
@@ -12,15 +13,6 @@ namespace mlcb {
 namespace {
 
 using namespace test;
-
-constexpr const char *Unroll = R"({
-  "task": "unroll",
-  "agents": [{"name": "unroller",
-              "inputs": [{"name": "trip_count", "dtype": "int64"},
-                         {"name": "body", "dtype": "float32", "shape": [{"at_most": 5}, 2], "low": 0, "high": 1},
-                         {"name": "legal", "dtype": "int8", "shape": [3], "role": "mask"}],
-              "advice": {"kind": "argmax", "name": "factor", "choices": 3}}],
-  "metrics": [{"name": "cycles", "dtype": "float64"}]})";
 
 /// The declaration with one value changed, named by its JSON pointer.
 std::string unrollWith(const char *Pointer, const Json &Value) {

@@ -9,6 +9,20 @@ from mlcb_gym import toolchain
 from tests.support.known_output import compile_, run
 
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-DN=256")
+SUMS = """
+extern float a[], b[], c[], d[], e[];
+float sums(int n) {
+  float sum = 0;
+  for (int i = 1; i < 100; i++) {
+    a[i] = b[i] * 2;
+    c[i] = c[i - 1] + a[i];
+    if (d[i] > 1)
+      e[2 * i] = 3;
+    sum += d[i];
+  }
+  return sum;
+}
+"""
 SPLIT = re.compile(r"loop of (\d+) nodes: (\d+) parts, (\d+) checks")
 
 
