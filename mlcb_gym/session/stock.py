@@ -16,7 +16,7 @@ from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.measure import ModuleMeasure
 from mlcb_gym.session.process import ToolProcess
 from mlcb_gym.session.request import EpisodeRequest, Target
-from mlcb_gym.spec import TaskSpec, Tensor, bind
+from mlcb_gym.spec import TaskSpec, bind
 
 Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
 """From the output of a compiler, and names, to metrics."""
@@ -132,9 +132,9 @@ class StockSession:
         return known or {}
 
 
-def bounded(value: np.ndarray, tensor: Tensor) -> np.ndarray:
-    """Return a value of LLVM's with its infinities, as weights of what must not be spilled, at the tensor's bounds, and 1 for one by another."""
-    return np.nan_to_num(value, nan=1.0, posinf=tensor.high, neginf=tensor.low)
+def finite(value: np.ndarray, high: float) -> np.ndarray:
+    """Return LLVM's numbers with ``high`` for infinity, the weight of a range that must not be spilled, and 1 for infinity by infinity."""
+    return np.nan_to_num(value, nan=1.0, posinf=high)
 
 
 class StockEpisode(Episode):
@@ -181,9 +181,10 @@ class StockEpisode(Episode):
     def _understood(self, message: _native.Message) -> _native.Message:
         if message.kind == "bye":
             return self._end()
-        for tensor in self._spec.agents[message.agent].inputs:
-            if tensor.name in message.tensors and tensor.dtype.startswith("float"):
-                message.tensors[tensor.name] = bounded(message.tensors[tensor.name], tensor)
+        for tensor in self._spec.declared["agents"][message.agent]["inputs"]:
+            value = message.tensors.get(tensor["name"])
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                message.tensors[tensor["name"]] = finite(value, tensor.get("high", np.inf))
         self._state = message.tensors
         return super()._understood(message)
 
