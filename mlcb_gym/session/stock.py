@@ -132,9 +132,9 @@ class StockSession:
         return known or {}
 
 
-def _bounded(value: np.ndarray, declared: Mapping[str, Any]) -> np.ndarray:
-    """Return a value of LLVM's with its infinities, as weights of what must not be spilled, at the tensor's bounds, and 1 for one by another."""
-    return np.nan_to_num(value, nan=1.0, posinf=declared["high"], neginf=declared["low"])
+def finite(value: np.ndarray, high: float) -> np.ndarray:
+    """Return LLVM's numbers with ``high`` for infinity, the weight of a range that must not be spilled, and 1 for infinity by infinity."""
+    return np.nan_to_num(value, nan=1.0, posinf=high)
 
 
 class StockEpisode(Episode):
@@ -181,9 +181,10 @@ class StockEpisode(Episode):
     def _understood(self, message: _native.Message) -> _native.Message:
         if message.kind == "bye":
             return self._end()
-        for declared in self._spec.declared["agents"][message.agent]["inputs"]:
-            if "high" in declared and declared["dtype"].startswith("float") and declared["name"] in message.tensors:
-                message.tensors[declared["name"]] = _bounded(message.tensors[declared["name"]], declared)
+        for tensor in self._spec.declared["agents"][message.agent]["inputs"]:
+            value = message.tensors.get(tensor["name"])
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                message.tensors[tensor["name"]] = finite(value, tensor.get("high", np.inf))
         self._state = message.tensors
         return super()._understood(message)
 
