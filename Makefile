@@ -30,8 +30,10 @@ $(VENV)/.built: $(VENV)/.python $(NATIVE)
 	cp build/*/native/_native.pyi mlcb_gym/
 	touch $@
 
+# Files go to one process each, for their tests share what is costly to make.
 test: setup test-native
-	$(PY) -m pytest -q -m "not slow"
+	$(PY) -m pytest -q -m "not slow and not alone" -n 2 --dist loadfile
+	$(PY) -m pytest -q -m "alone and not slow"
 
 test-native: setup
 	cmake -G Ninja -S . -B build/tests $(NATIVE_TESTS) > build/tests-configure.log

@@ -112,6 +112,7 @@ int main(void) {
 """
 
 
+@pytest.mark.alone
 def test_time_is_that_of_the_program(worker: WorkerSession, tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text(OWN)
     for program in ("loops/train/guarded_store", str(tmp_path / "own.c")):  # which says itself what counts; all of main

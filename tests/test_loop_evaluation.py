@@ -63,6 +63,7 @@ def test_table_json_and_plot_are_of_the_same(evaluation: LoopEvaluation, tmp_pat
     assert (tmp_path / "evaluation.png").stat().st_size > 0
 
 
+@pytest.mark.alone
 def test_policy_is_timed_beside_all_that_can_be_tried(always: Path) -> None:
     evaluation = evaluate_loops(always, TWO, counts=(1, 2), rounds=3, bounds=FEW)
     assert evaluation.programs == TWO

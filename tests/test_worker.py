@@ -102,6 +102,7 @@ def refusal(env: PosetRLEnv, program: Path) -> str:
     return ""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
@@ -121,6 +122,7 @@ def test_limit_ends_the_episode_and_says_during_what(make: Make, session: Worker
     assert session.pid == worker
 
 
+@pytest.mark.alone
 def test_learner_may_think_longer_than_a_turn_may_last(make: Make) -> None:
     patient, busy = make(limits=Limits(turn_seconds=0.3)), make(limits=Limits(turn_seconds=0.6))
     patient.reset(seed=1)
@@ -170,6 +172,7 @@ def test_child_killed_in_mid_step_truncates(make: Make, session: WorkerSession) 
     assert session.pid == worker
 
 
+@pytest.mark.alone
 def test_stopped_child_is_ended_at_the_deadline(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     env = make(limits=Limits(turn_seconds=0.3))
@@ -219,6 +222,7 @@ def test_stopped_child_ends_with_its_episode(make: Make, session: WorkerSession)
     assert ends(watched)
 
 
+@pytest.mark.alone
 def test_stopped_worker_is_replaced_when_the_first_turn_is_over(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.0)
     env, running = make(limits=Limits(turn_seconds=1.0)), make()
@@ -298,6 +302,7 @@ def test_concurrent_episodes_are_each_as_if_alone(make: Make) -> None:
         np.testing.assert_equal(step, expected)
 
 
+@pytest.mark.alone
 def test_failures_leave_the_episodes_beside_them_alone(make: Make, session: WorkerSession) -> None:
     killed, crashed, slow, well = envs = [make(limits=Limits(turn_seconds=0.5)) for _ in range(4)]
     for env in envs:
