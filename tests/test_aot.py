@@ -271,7 +271,7 @@ def test_operators_of_the_policys_own_library_are_run(twice: Path) -> None:
 
 def test_policy_without_its_operators_is_refused(twice: Path) -> None:
     (twice / "operators.so").unlink()
-    with pytest.raises(_native.SystemError_, match=r"operators\.so: No such file"):  # type: ignore[attr-defined]
+    with pytest.raises(_native.SystemError_, match=r"operators\.so: No such file"):
         _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
 
 

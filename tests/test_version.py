@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_native_half_is_of_the_version_of_the_package() -> None:
-    assert _native.__version__ == mlcb_gym.__version__  # type: ignore[attr-defined]
+    assert _native.__version__ == mlcb_gym.__version__
 
 
 def test_changelog_begins_with_the_version() -> None:
