@@ -45,7 +45,8 @@ struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   }
 };
 static cl::opt<std::optional<loops::FixedAnswer>, false, AnswerParser>
-    HostAnswer("mlcb-loops", cl::desc("distribute loops before they are vectorized: never, always, cuts=MASK or random=SEED"), cl::value_desc("answer"));
+    HostAnswer("mlcb-loops", cl::desc("distribute loops before they are vectorized: never, always, cuts=MASK or random=SEED"),
+               cl::value_desc("answer"));
 
 /// As the vectorizer's own loop passes would do at once. Whether anything has changed.
 bool simplify(Function &F, FunctionAnalysisManager &Functions) {
