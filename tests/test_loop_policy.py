@@ -19,24 +19,10 @@ from mlcb_gym.spec import TaskSpec, bind
 from tests.support.asking import compile_asking, with_policy
 from tests.support.known_output import OUTPUTS, compile_, run
 from tests.support.loop_policies import write_policy
-from tests.support.loops import STRICT, splitting, sums
+from tests.support.loops import STRICT, SUMS, splitting, sums
 
 TASK = "loop_distribution"
 O3 = (toolchain.tool("clang"), *STRICT, "-O3", "-c")
-SUMS = """
-extern float a[], b[], c[], d[], e[];
-float sums(int n) {
-  float sum = 0;
-  for (int i = 1; i < 100; i++) {
-    a[i] = b[i] * 2;
-    c[i] = c[i - 1] + a[i];
-    if (d[i] > 1)
-      e[2 * i] = 3;
-    sum += d[i];
-  }
-  return sum;
-}
-"""
 
 Tensors = Mapping[str, Any]
 Question = tuple[str, Tensors]

@@ -64,8 +64,8 @@ class SizeAttributesEnv(CompilerEnv):
     >>> env = gymnasium.make("SizeAttributes-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(1)
-    >>> info["program"], info["size"], info["size_default"], terminated
-    ('embedded/train/fft', 990, 990, True)
+    >>> info["size"] / info["size_default"] if terminated else None
+    1.0
     {first_version}
     """
 
