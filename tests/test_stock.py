@@ -317,6 +317,7 @@ def test_killed_compiler_is_lost(program: Path) -> None:
             episode.receive()
 
 
+@pytest.mark.alone
 def test_silent_compiler_is_ended_at_the_deadline(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     with closing(opt().begin(inliner(), EpisodeRequest(program, limits=Limits(turn_seconds=1.0)))) as episode:

@@ -86,6 +86,7 @@ def test_killed_opt_truncates(make: Make) -> None:
     env.reset()
 
 
+@pytest.mark.alone
 def test_stopped_opt_is_ended_at_the_deadline_and_truncates(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     env = make(limits=Limits(turn_seconds=0.8))
@@ -94,6 +95,7 @@ def test_stopped_opt_is_ended_at_the_deadline_and_truncates(make: Make, monkeypa
     assert outcome(env, MEM2REG) == ("the compiler was silent for 1 s", 0.0, False, True)
 
 
+@pytest.mark.alone
 def test_endless_pass_does_not_pay(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "GRACE_SECONDS", 0.2)
     env = make(limits=Limits(turn_seconds=0.8))

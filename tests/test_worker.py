@@ -232,6 +232,7 @@ def test_stopped_worker_is_replaced_when_the_first_turn_is_over(make: Make, sess
     assert "error" not in env.step(MEM2REG)[4]
 
 
+@pytest.mark.alone
 def test_stopped_worker_is_replaced_when_a_task_is_bound(make: Make, session: WorkerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fork_server, "START_SECONDS", 1.0)
     monkeypatch.setattr(worker, "STOP_SECONDS", 0.1)
