@@ -24,11 +24,12 @@ def register(env_id: str, environment: str) -> None:
     gymnasium.register(id=env_id, entry_point=f"{environment}Env", vector_entry_point=f"{environment}VectorEnv")
 
 
+for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
+    import_module(_package)  # registers tasks of its own
+
+# A line for each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")
 register("Inliner-v0", "mlcb_gym.envs.inliner:Inliner")
 register("RegAllocEviction-v0", "mlcb_gym.envs.eviction:Eviction")
 register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority")
 register("LoopDistribution-v0", "mlcb_gym.envs.loop_distribution:LoopDistribution")
-
-for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
-    import_module(_package)  # registers tasks of its own

@@ -87,7 +87,7 @@ class Evaluation:
 
     @property
     def compared(self) -> list[tuple[str, str]]:
-        """Those of ``pairs`` of which both methods were evaluated."""
+        """The pairs of methods of which both were evaluated."""
         return [pair for pair in self.pairs if set(pair) <= set(self.methods)]
 
     def programs_of(self, column: str, method: str, other: str | None = None) -> Values:

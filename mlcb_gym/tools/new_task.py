@@ -52,7 +52,7 @@ def _in_checkout(name: str) -> Mapping[str, Path]:
 
 def _in_package(name: str, title: str, folder: Path) -> Mapping[str, Path]:
     if folder.is_absolute() or ".." in folder.parts:
-        raise TaskError(f"{folder}: expected a folder below this one, from which Python imports it as {'.'.join(folder.parts[1:]) or 'a package'}")
+        raise TaskError(f"{folder}: expected a folder below this one, which Python imports as a package")
     return {"task.def": folder / f"{name}.def", "task.cpp": folder / f"{title}.cpp", "env.py": folder / f"{name}.py"}
 
 
