@@ -24,9 +24,9 @@ from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.session.objects import object_size
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
 
 MINUTES = float(os.environ.get("DEMO_MINUTES", "4"))
 OUTPUT = Path("runs/demo")

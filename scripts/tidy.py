@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """clang-tidy over the native files that changed since it last found nothing in them.
 
-    python -m scripts.tidy build/cp311-cp311-linux_x86_64 [FOLDER ...]
+    python -m scripts.tidy build/cp311-cp311-linux_x86_64
 
-The first argument is a build folder with a compile_commands.json, the others are folders within ``native``. What was clean is on record in
-``build/tidy``, by the contents of a file and of all headers of this project that it includes.
+The argument is a build folder with a compile_commands.json. What was clean is on record in ``scripts/tidy.clean``, which is committed: a line per
+file, with a digest of its contents and of all headers of this project that it includes. So a fresh clone reads nothing again.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ROOT / "native"
-RECORD = ROOT / "build" / "tidy"
+RECORD = ROOT / "scripts" / "tidy.clean"
 TIDY = "clang-tidy-22"
 
 
@@ -33,35 +33,35 @@ def contents(path: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
-def stamp(path: Path) -> Path:
-    """Return the record of a file as it is now."""
-    digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
+def digest(path: Path) -> str:
+    """Return the digest of a file as it is now, and of the checks."""
+    read = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
     for part in sorted(contents(path)):
-        digest.update(part.read_bytes())
-    return RECORD / digest.hexdigest()
+        read.update(part.read_bytes())
+    return read.hexdigest()[:16]
 
 
-def check(build: Path, path: Path) -> str:
-    """Return what clang-tidy says about a file; empty if it is clean, which goes on record."""
+def findings(build: Path, path: Path) -> str:
+    """Return what clang-tidy says about a file; empty if it is clean."""
     done = subprocess.run([TIDY, "-p", build, "--quiet", path], capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        stamp(path).touch()
-        return ""
-    return done.stdout or done.stderr
+    return "" if done.returncode == 0 else done.stdout or done.stderr
 
 
-def main(build: Path, folders: list[str]) -> int:
-    """Check what changed; returns the exit code."""
-    RECORD.mkdir(parents=True, exist_ok=True)
+def main(build: Path) -> int:
+    """Check what changed, put on record what is clean; returns the exit code."""
     compiled = {Path(entry["file"]) for entry in json.loads((build / "compile_commands.json").read_text())}
-    wanted = sorted(path for path in compiled if any(path.is_relative_to(NATIVE / folder) for folder in folders or ["."]))
-    changed = [path for path in wanted if not stamp(path).exists()]
+    now = {f"{path.relative_to(ROOT)} {digest(path)}": path for path in sorted(compiled) if path.is_relative_to(NATIVE)}
+    clean = set(RECORD.read_text().splitlines()) & set(now) if RECORD.exists() else set()
+    changed = [line for line in now if line not in clean]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = [said for said in pool.map(lambda path: check(build, path), changed) if said]
+        found = dict(zip(changed, pool.map(lambda line: findings(build, now[line]), changed), strict=True))
+    clean.update(line for line, said in found.items() if not said)
+    RECORD.write_text("".join(f"{line}\n" for line in sorted(clean)))
+    complaints = [said for said in found.values() if said]
     print("\n".join(complaints), end="")
-    print(f"clang-tidy: {len(changed)} of {len(wanted)} files read, {len(complaints)} with findings")
+    print(f"clang-tidy: {len(changed)} of {len(now)} files read, {len(complaints)} with findings")
     return 1 if complaints else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(Path(sys.argv[1])))

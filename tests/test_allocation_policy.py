@@ -29,7 +29,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
-from mlcb_gym.evaluation.metrics import evaluate_metrics
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import write_clang_config
@@ -42,11 +42,11 @@ from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
 from tests.support.allocation import CLANG, PROGRAM, by_default, optimized, stock
 from tests.support.asking import with_policy
 from tests.support.episodes import finish

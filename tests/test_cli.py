@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 import pytest
 
 from mlcb_gym import envs
-from mlcb_gym.cli.arguments import env_parameters, task_options
+from mlcb_gym.cli.task_options import env_parameters, task_options
 from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError

@@ -16,9 +16,10 @@ from rich.console import Console
 from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
-from mlcb_gym.evaluation.metrics import PAIRS, TraceRows, evaluate_metrics
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
+from mlcb_gym.evaluation.trace_rows import PAIRS, TraceRows
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.play import play_in_order, replay
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean

@@ -22,7 +22,7 @@ from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
 from mlcb_gym.evaluation.linked_size import evaluate_linked
-from mlcb_gym.evaluation.metrics import evaluate_metrics, searched
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics, searched
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.network_policy import batch
@@ -34,10 +34,10 @@ from mlcb_gym.search.decisions import read_decisions
 from mlcb_gym.session import Limits, Target, WorkerSession
 from mlcb_gym.session.plugin import PluginSession
 from mlcb_gym.testing import ScriptedCompiler
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
+from mlcb_gym.training.training_env import Environment
 from tests.support.command_line import mlcb
 from tests.support.deployment import make_policy
 from tests.support.episodes import finish

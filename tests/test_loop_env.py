@@ -26,7 +26,7 @@ from mlcb_gym.corpus.loops.kernels import source
 from mlcb_gym.corpus.loops.named import named
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
-from mlcb_gym.envs.rllib import RllibMultiAgentEnv
+from mlcb_gym.envs.multi_agent import RllibMultiAgentEnv
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError, TaskError, TrainingError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy, write_policy
@@ -42,11 +42,11 @@ from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import acting_agent
 from mlcb_gym.testing import check_compiler_env
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.imitation.distill import warm_start
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
 from tests.support.loop_policies import in_true_size
 
 KERNEL = "loops/train/mixed_division"

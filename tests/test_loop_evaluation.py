@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from mlcb_gym.cli.main import app
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import ProgramError
-from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
+from mlcb_gym.evaluation.partition_timing import AGAIN, ALWAYS, BASELINE, LLVM, NEVER, OPTIMUM, Bounds, Tried
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.run_time import COLUMN, evaluate_run_time, run_time_evaluation
 from mlcb_gym.evaluation.statistics import Estimate

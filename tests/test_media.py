@@ -20,9 +20,9 @@ from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import PluginSession, Session, WorkerSession, open_session
 from mlcb_gym.training.checkpoints import read_run
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
 from tests.support.deployment import make_env, make_policy, opt
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import ends

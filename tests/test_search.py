@@ -26,10 +26,10 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.distill import Outcomes, warm_start
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
+from mlcb_gym.training.training_env import Environment
 from tests.support.command_line import mlcb
 from tests.support.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
 

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.testing import ScriptedCompiler
-from mlcb_gym.training.algorithms import algorithms
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
-from mlcb_gym.training.environment import Environment, Shaping, TrainingEnv
 from mlcb_gym.training.profile import Shares, Stopwatch
+from mlcb_gym.training.registry import algorithms
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment, Shaping, TrainingEnv
 from tests.support import known_optimum
 from tests.support.known_optimum import OPTIMUM, PROGRAMS
 

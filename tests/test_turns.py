@@ -15,8 +15,8 @@ from pettingzoo.test import api_test, seed_test
 from mlcb_gym._native import Compiler
 from mlcb_gym.envs.aec import CompilerAecEnv
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.multi_agent import RllibMultiAgentEnv
 from mlcb_gym.envs.objective import Objective
-from mlcb_gym.envs.rllib import RllibMultiAgentEnv
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
 

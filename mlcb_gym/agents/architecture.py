@@ -38,11 +38,6 @@ class Architecture:
         features = {name: FeatureKind(kind) for name, kind in config.get("features", {}).items()}
         return cls(config.get("kind", cls.kind), features, config.get("heuristic"))
 
-    def heuristic_in(self, observation_space: spaces.Dict) -> str | None:
-        """Return the tensor with the heuristic's answer; None where an observation does not hold it."""
-        shown = self.heuristic is not None and self.heuristic in observation_space.spaces and observation_space[self.heuristic].shape == (1,)
-        return self.heuristic if shown else None
-
     def named(self, kind: FeatureKind, observation_space: spaces.Dict) -> tuple[str, ...]:
         """Return the tensors of a kind, in the order of ``features``."""
         return tuple(name for name, own in self.features.items() if own == kind and name in observation_space.spaces)

@@ -8,6 +8,7 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.heuristic import observed_heuristic
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 
 CHOSEN = -3
@@ -30,7 +31,7 @@ class ColumnFeatures(nn.Module):
         shapes = {name: space.shape for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
         self.inputs = tuple(shapes)
         self.columns = tuple(name for name, shape in shapes.items() if shape == (actions,))
-        self.default = architecture.heuristic_in(observation_space)
+        self.default = observed_heuristic(architecture, observation_space)
         self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and name != self.default)
         self.per_column = 3 * len(self.columns) + len(self.single) + 3
         self.width = self.actions * self.per_column

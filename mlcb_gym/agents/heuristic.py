@@ -4,7 +4,10 @@
 from collections.abc import Mapping
 
 import torch
+from gymnasium import spaces
 from torch import Tensor, nn
+
+from mlcb_gym.agents.architecture import Architecture
 
 
 class Heuristic(nn.Module):
@@ -22,3 +25,9 @@ class Heuristic(nn.Module):
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         own = observation[self.tensor]
         return (own == torch.arange(self.actions)).float() if self.actions else own.float()
+
+
+def observed_heuristic(architecture: Architecture, observation_space: spaces.Dict) -> str | None:
+    """Return the tensor with the heuristic's answer; None where an observation does not hold it."""
+    name = architecture.heuristic
+    return name if name in observation_space.spaces and observation_space[name].shape == (1,) else None

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.features import Features
+from mlcb_gym.agents.heuristic import observed_heuristic
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.errors import TaskError
 
@@ -26,7 +27,7 @@ class ValueNetwork(nn.Module):
         super().__init__()
         self.features = Features(observation_space, actions=1, architecture=architecture)
         self.head = Mlp(self.features.width, 1, config)
-        default = architecture.heuristic_in(observation_space)
+        default = observed_heuristic(architecture, observation_space)
         if default is None:
             raise TaskError("a value is learnt from the compiler's own, which is not told: expected told=1")
         space = observation_space[default]

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from mlcb_gym.cli.arguments import ENVIRONMENT, task_options
-from mlcb_gym.cli.options import EnvArguments, Seed, Task
+from mlcb_gym.cli.shared_options import EnvArguments, Seed, Task
+from mlcb_gym.cli.task_options import ENVIRONMENT, task_options
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError, TaskError
 

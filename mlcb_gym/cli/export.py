@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mlcb_gym.cli.options import Cpu, Folder
+from mlcb_gym.cli.shared_options import Cpu, Folder
 from mlcb_gym.envs import env_class
 
 

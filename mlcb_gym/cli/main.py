@@ -13,8 +13,8 @@ from rich.table import Table
 
 from mlcb_gym import errors
 from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, search, train, vocabulary
-from mlcb_gym.cli.arguments import ANY_OPTION, TaskCommand, environment_table
-from mlcb_gym.cli.options import Task, task_name
+from mlcb_gym.cli.shared_options import Task, task_name
+from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mlcb_gym.cli.arguments import task_options
-from mlcb_gym.cli.options import EnvArguments, Programs, Task, training_programs
+from mlcb_gym.cli.shared_options import EnvArguments, Programs, Task, training_programs
+from mlcb_gym.cli.task_options import task_options
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import CompilerError
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from mlcb_gym.cli.arguments import assigned, task_options
-from mlcb_gym.cli.options import EnvArguments, Programs, Seed, Task, training_programs
+from mlcb_gym.cli.shared_options import EnvArguments, Programs, Seed, Task, training_programs
+from mlcb_gym.cli.task_options import assigned, task_options
 from mlcb_gym.envs import env_class, environments
-from mlcb_gym.training.algorithms import algorithms
+from mlcb_gym.training.registry import algorithms
 
 
 def algorithm_name(text: str) -> str:
@@ -54,10 +54,10 @@ def train(
         raise typer.BadParameter("--decisions and --clone: expected one of them")
     from mlcb_gym.corpus.programs import resolve, validation_of
     from mlcb_gym.training import train as training
-    from mlcb_gym.training.environment import Environment
     from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
     from mlcb_gym.training.imitation.distill import warm_start
     from mlcb_gym.training.run import recipe
+    from mlcb_gym.training.training_env import Environment
 
     programs = training_programs(task, programs)
     judges = resolve(validation or validation_of(programs))

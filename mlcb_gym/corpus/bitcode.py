@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a source file to bitcode as an honest -Oz sees it, kept in a content-addressed cache."""
 
+import os
 import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
@@ -48,6 +49,14 @@ def is_bitcode(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(4) in _MAGIC
+
+
+def write_module(path: Path, bitcode: bytes) -> None:
+    """Put bitcode in its place at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    unfinished.write_bytes(bitcode)
+    unfinished.replace(path)
 
 
 def _checked(path: Path) -> Path:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The corpus on disk: every module of the manifest compiled from its pinned source and checked against its digest."""
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.bitcode import UNOPTIMIZED
+from mlcb_gym.corpus.bitcode import UNOPTIMIZED, write_module
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
@@ -56,14 +55,6 @@ def compile_module(source: Source, tree: Path, name: str) -> bytes:
     """Return the bitcode of one file of a source tree. Paths are relative to the tree, so that none of the machine's stands in it."""
     command = (str(tool("clang")), *_FLAGS, *source.flags, *_include_flags(source, tree), name, "-o", "-")
     return run(command, subject=source.name, folder=tree, environment=_ENVIRONMENT)
-
-
-def write_module(path: Path, bitcode: bytes) -> None:
-    """Put bitcode in its place at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_bytes(bitcode)
-    unfinished.replace(path)
 
 
 def _build_project(source: Source, modules: Sequence[corpora.Module]) -> int:

@@ -12,7 +12,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.corpus.build import write_module
+from mlcb_gym.corpus.bitcode import write_module
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.mlgo import BITCODE, COMMAND, describe
 from mlcb_gym.errors import ProgramError

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from mlcb_gym.corpus import build, corpora
+from mlcb_gym.corpus.bitcode import write_module
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Collection, Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
@@ -149,7 +150,7 @@ def write(corpus: str, chosen: dict[str, list[Candidate]]) -> None:
     splits = {name: [_entry(module) for module in modules] for name, modules in chosen.items()}
     for name, modules in chosen.items():
         for module in modules:
-            build.write_module(corpora.folder(corpus) / name / f"{module.name}.bc", module.bitcode)
+            write_module(corpora.folder(corpus) / name / f"{module.name}.bc", module.bitcode)
     # One line a module, for readable differences.
     lines = (f'  "{name}": [\n' + ",\n".join(f"   {json.dumps(entry)}" for entry in entries) + "\n  ]" for name, entries in splits.items())
     corpora.manifest_file(corpus).write_text('{"splits": {\n' + ",\n".join(lines) + "\n}}\n")

@@ -68,7 +68,7 @@ class LoopDistributionEnv(CompilerEnv):
 
     {observations}
 
-    ``mlcb_gym.envs.rllib`` and ``mlcb_gym.envs.aec`` make it an environment of two agents for RLlib and PettingZoo.
+    ``mlcb_gym.envs.multi_agent`` and ``mlcb_gym.envs.aec`` make it an environment of two agents for RLlib and PettingZoo.
 
     ## Rewards
     - ``"cost"``: (default - final) / default, for LLVM's cost model of the instructions in loops, each as often as it runs; default is the cost

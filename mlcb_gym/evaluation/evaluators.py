@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 
 from mlcb_gym.envs import env_class
-from mlcb_gym.evaluation.metrics import evaluate_metrics
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import Evaluation
 from mlcb_gym.evaluation.run_time import evaluate_run_time
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.evaluation.contest import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
 from mlcb_gym.evaluation.executables import GROUPS
+from mlcb_gym.evaluation.partition_timing import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
 from mlcb_gym.export.clang_config import write_clang_config
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
-from mlcb_gym.session.process import STOP_SECONDS, ToolProcess
 from mlcb_gym.session.request import EpisodeRequest, Target
+from mlcb_gym.session.tool_process import STOP_SECONDS, ToolProcess
 from mlcb_gym.spec import TaskSpec, bind
 
 START_SECONDS = 60.0

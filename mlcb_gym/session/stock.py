@@ -14,8 +14,8 @@ from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session.episode import Episode, translated
 from mlcb_gym.session.measure import ModuleMeasure
-from mlcb_gym.session.process import ToolProcess
 from mlcb_gym.session.request import EpisodeRequest, Target
+from mlcb_gym.session.tool_process import ToolProcess
 from mlcb_gym.spec import TaskSpec, bind
 
 Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]

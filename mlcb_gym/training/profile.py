@@ -9,7 +9,7 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 from rich.table import Table
 
-from mlcb_gym.training.environment import TrainingEnv
+from mlcb_gym.training.training_env import TrainingEnv
 
 
 class Stopwatch:

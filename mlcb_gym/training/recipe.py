@@ -16,7 +16,7 @@ from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import Decide
-from mlcb_gym.training.environment import RLLIB_NAME, Environment, Shaping
+from mlcb_gym.training.training_env import RLLIB_NAME, Environment, Shaping
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.training.algorithms import recipe_class
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.registry import recipe_class
+from mlcb_gym.training.training_env import Environment
 
 
 @dataclass

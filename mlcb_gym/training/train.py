@@ -29,12 +29,12 @@ from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.spec import AGENT, acting_agent
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
-from mlcb_gym.training.environment import Environment, TrainingEnv, register_for_rllib
 from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
+from mlcb_gym.training.training_env import Environment, register_for_rllib, training_env
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +110,6 @@ def network_of(algorithm: Algorithm) -> PolicyNetwork:
     """Return the network of the algorithm's environment runner."""
     network: PolicyNetwork = algorithm.env_runner.module.network
     return network
-
-
-def training_env(algorithm: Algorithm) -> TrainingEnv:
-    """Return the vector environment that the algorithm samples from, below RLlib's own wrapper."""
-    env: TrainingEnv = algorithm.env_runner.env.env
-    return env
 
 
 def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:

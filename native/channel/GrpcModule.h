@@ -2,7 +2,7 @@
 // The interface of libmlcb_grpc.so.
 #pragma once
 
-#include "channel/Grpc.h"
+#include "channel/GrpcRendezvous.h"
 
 namespace mlcb {
 

@@ -2,7 +2,7 @@
 // The learner's end for Python.
 #include "protocol/LearnerEnd.h"
 #include "channel/Fifo.h"
-#include "channel/Grpc.h"
+#include "channel/GrpcRendezvous.h"
 #include "channel/Pump.h"
 #include "channel/ShmRendezvous.h"
 #include "python/Bindings.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runner URIs.
-#include "channel/Grpc.h"
+#include "channel/GrpcRendezvous.h"
 #include "channel/ShmRendezvous.h"
 #include "runner/AotRunner.h"
 #include "runner/DefaultRunner.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/PolicyManifest.h"
 
-#include "spec/JsonAccess.h"
+#include "spec/Json.h"
 
 namespace mlcb {
 namespace {

@@ -2,7 +2,7 @@
 // A bound spec as JSON. For .cpp files only.
 #pragma once
 
-#include "spec/JsonAccess.h"
+#include "spec/Json.h"
 #include "spec/TaskSpec.h"
 
 namespace mlcb {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "Support.h"
-#include "channel/Grpc.h"
+#include "channel/GrpcRendezvous.h"
 #include "channel/ShmChannel.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "channel/Fifo.h"
 #include "protocol/LearnerEnd.h"
 #include "runner/RemoteRunner.h"
-#include "spec/JsonAccess.h"
+#include "spec/Json.h"
 
 #include <future>
 

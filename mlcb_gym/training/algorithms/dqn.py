@@ -7,8 +7,8 @@ from typing import ClassVar
 from ray.rllib.algorithms.dqn import DQNConfig
 
 from mlcb_gym.agents.masked_dqn import MaskedDqn
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.recipe import Decay, Recipe
+from mlcb_gym.training.training_env import Environment
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.play import Decide, episode
-from mlcb_gym.training.environment import Environment, TrainingEnv
 from mlcb_gym.training.recipe import Distillation, Recipe
+from mlcb_gym.training.training_env import Environment, TrainingEnv
 
 TEAM_DISTILLATION = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
 """Distillation for a team, from the decisions of `mlcb search`; a batch is a number of programs."""

@@ -8,8 +8,8 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.training.algorithms.ppo import Ppo
-from mlcb_gym.training.environment import Environment, Shaping
 from mlcb_gym.training.recipe import Decay, Distillation
+from mlcb_gym.training.training_env import Environment, Shaping
 
 
 @dataclass(frozen=True, kw_only=True)

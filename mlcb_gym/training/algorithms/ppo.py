@@ -7,8 +7,8 @@ from typing import ClassVar
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.recipe import Decay, Recipe
+from mlcb_gym.training.training_env import Environment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,9 +17,9 @@ from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.spec import MASK
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.distill import fit
 from mlcb_gym.training.recipe import Distillation, Recipe
+from mlcb_gym.training.training_env import Environment
 
 CLONING = Distillation(epochs=40, weight_decay=0.0)
 

@@ -22,10 +22,10 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.search.decisions import Decision, read_decisions
 from mlcb_gym.spec import AGENT, MASK
-from mlcb_gym.training.environment import Environment
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.imitation.team_distillation import distill_team
 from mlcb_gym.training.recipe import Distillation, Recipe
+from mlcb_gym.training.training_env import Environment
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,27 @@
 #include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
-PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend)
-    : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {
+struct PassRunner::Managers {
+  explicit Managers(TargetMachine &Target) : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {}
+
+  LoopAnalysisManager Loops;
+  FunctionAnalysisManager Functions;
+  CGSCCAnalysisManager Sccs;
+  ModuleAnalysisManager Modules;
+  OptNoneInstrumentation OptNone{/*DebugLogging=*/false};
+  PassInstrumentationCallbacks Callbacks;
+  PassBuilder Builder;
+};
+
+PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend) : Own(std::make_unique<Managers>(Target)) {
+  auto &[Loops, Functions, Sccs, Modules, OptNone, Callbacks, Builder] = *Own;
   OptNone.registerCallbacks(Callbacks);
   addDefaultPipelines(Builder, Target, Callbacks, Extend);
   Extend(Builder);
@@ -21,20 +35,24 @@ PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend)
   Builder.crossRegisterProxies(Loops, Functions, Sccs, Modules);
 }
 
+PassRunner::~PassRunner() = default;
+
+ModuleAnalysisManager &PassRunner::modules() { return Own->Modules; }
+
 Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
   OptionScope Options(S.Options);
   if (!Options.taken())
     return Unexpected(Options.taken().error());
   ModulePassManager Passes;
-  if (llvm::Error E = Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
+  if (llvm::Error E = Own->Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
     return fail(ErrorKind::InvalidArgument, toString(std::move(E)));
   return Passes;
 }
 
 PreservedAnalyses PassRunner::run(ModulePassManager Passes, const Stage &S, Module &M) {
   OptionScope Options(S.Options);
-  PreservedAnalyses Preserved = Passes.run(M, Modules);
-  Modules.clear(); // and through its proxies all the others
+  PreservedAnalyses Preserved = Passes.run(M, Own->Modules);
+  Own->Modules.clear(); // and through its proxies all the others
   return Preserved;
 }
 

@@ -4,8 +4,15 @@
 
 #include "llvm/pipeline/Action.h"
 
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Passes/StandardInstrumentations.h"
+#include "llvm/IR/PassManager.h"
+
+#include <functional>
+#include <memory>
+
+namespace llvm {
+class PassBuilder;
+class TargetMachine;
+} // namespace llvm
 
 namespace mlcb {
 
@@ -18,6 +25,7 @@ public:
   using Extension = std::function<void(llvm::PassBuilder &Builder)>;
 
   explicit PassRunner(llvm::TargetMachine &Target, const Extension &Extend = [](llvm::PassBuilder &) {});
+  ~PassRunner();
   PassRunner(const PassRunner &) = delete;
   PassRunner &operator=(const PassRunner &) = delete;
 
@@ -29,19 +37,14 @@ public:
   llvm::PreservedAnalyses run(llvm::ModulePassManager Passes, const Stage &S, llvm::Module &M);
 
   /// For analyses that a task adds.
-  llvm::ModuleAnalysisManager &modules() { return Modules; }
+  llvm::ModuleAnalysisManager &modules();
 
   /// Parses and runs a pipeline that is known to be right.
   void run(llvm::StringRef Pipeline, llvm::Module &M);
 
 private:
-  llvm::LoopAnalysisManager Loops;
-  llvm::FunctionAnalysisManager Functions;
-  llvm::CGSCCAnalysisManager Sccs;
-  llvm::ModuleAnalysisManager Modules;
-  llvm::OptNoneInstrumentation OptNone{/*DebugLogging=*/false};
-  llvm::PassInstrumentationCallbacks Callbacks;
-  llvm::PassBuilder Builder;
+  struct Managers; // LLVM's, whose headers cost seconds
+  std::unique_ptr<Managers> Own;
 };
 
 } // namespace mlcb

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace mlcb {
@@ -16,7 +17,7 @@ class ActionMask {
 public:
   ActionMask(size_t Actions, llvm::ArrayRef<int64_t> Forbidden) : Legal(Actions, true), Idle(Actions, false) {
     for (int64_t Index : Forbidden)
-      if (Index >= 0 && static_cast<size_t>(Index) < Actions)
+      if (Index >= 0 && std::cmp_less(Index, Actions))
         forbid(Index);
   }
 

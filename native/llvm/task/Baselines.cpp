@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/task/Baselines.h"
 
+#include "llvm/measure/LoopCost.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/process/CurrentActivity.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "serdes/json/JsonWriter.h"
 
-#include "spec/JsonAccess.h"
+#include "spec/Json.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The other end of a gRPC channel in a process that can be killed:  grpc_peer URI SEND RECEIVE
 // calls, sends and receives so many bytes, writes a byte to its output, and waits for its end.
-#include "channel/Grpc.h"
+#include "channel/GrpcRendezvous.h"
 
 #include <cstdio>
 #include <vector>

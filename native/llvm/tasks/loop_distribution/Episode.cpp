@@ -2,6 +2,7 @@
 // LoopDistribution: an episode of a pipeline whose vectorizer is preceded by a policy.
 #include "spec/Tasks.h"
 #include "llvm/loops/LoopDistributionPass.h"
+#include "llvm/measure/LoopCost.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/pipeline/PassRunner.h"

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import gymnasium
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
+from ray.rllib.algorithms.algorithm import Algorithm
 from ray.tune.registry import register_env
 
 from mlcb_gym.rollout.play import Script, play_in_order
@@ -129,6 +130,12 @@ class TrainingEnv(VectorWrapper):
         yield
         self.seconds += time.perf_counter() - started
         self.waited += self.unwrapped.timing.waiting - waited
+
+
+def training_env(algorithm: Algorithm) -> TrainingEnv:
+    """Return the vector environment that the algorithm samples from, below RLlib's own wrapper."""
+    env: TrainingEnv = algorithm.env_runner.env.env
+    return env
 
 
 def _make_for_rllib(context: Mapping[str, Any]) -> TrainingEnv:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperCommand
 
-from mlcb_gym.cli.options import named_task
+from mlcb_gym.cli.shared_options import named_task
 from mlcb_gym.errors import TaskError
 
 ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Evaluation of a policy by the metrics of modules, against the compiler's own heuristic and policies that do not learn."""
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -16,8 +15,10 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import ReferencePolicy, TaskRecord
 from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
+from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
+from mlcb_gym.evaluation.trace_rows import SEARCH, TraceRows
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order, replay
 from mlcb_gym.rollout.pool import EnvPool
@@ -25,13 +26,8 @@ from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.counterfactual import improve
 
-SEARCH = "search"
-PAIRS = ((POLICY, "best fixed sequence"), (POLICY, SEARCH))
 SETTLED = {"programs", "reward", "dense", "metrics"}
 """Arguments of an environment that an evaluation settles itself."""
-
-Columns = Mapping[str, tuple[str, str]]
-"""The ratios of an evaluation: by column, a metric and the one that the compiler's own heuristic comes to."""
 
 
 def evaluate_metrics(
@@ -74,82 +70,6 @@ def evaluate_metrics(
         sizes = evaluate_linked(folder, whole)
         rows.evaluation.notes.append(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
     return rows.evaluation
-
-
-class Bench:
-    """The programs of an evaluation in several environments at once: seconds are those of a compiler's own thread."""
-
-    def __init__(self, pool: EnvPool, programs: Sequence[Program]) -> None:
-        self._pool, self._programs = pool, programs
-
-    def env(self, **arguments: Any) -> CompilerEnv:
-        """Return one of the environments with these arguments."""
-        return self._pool.envs(**arguments)[0]
-
-    def run(self, choose: Decide, label: str, **arguments: Any) -> list[Trace]:
-        """Return one trace per program, in their order."""
-        return self.play(partial(episode, choose=choose), label, **arguments)
-
-    def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
-        """Return the result of a script on each program, in their order."""
-        shown = track(self._programs, description=label, transient=True, disable=not sys.stdout.isatty())
-        return play_in_order(self._pool.envs(**arguments), map(script, shown))
-
-    def close(self) -> None:
-        """Closes the environments."""
-        self._pool.close()
-
-
-class TraceRows:
-    """An evaluation whose rows are made of traces, one per program.
-
-    Args:
-        columns: the ratios; the first one counts.
-        guarded: the ratio of a method with its guard; by default the first column's where that is below 1, program by program.
-    """
-
-    def __init__(self, evaluation: Evaluation, columns: Columns, guarded: tuple[str, str] | None = None) -> None:
-        self.evaluation, self._columns, self._guarded = evaluation, columns, guarded
-        self._first = next(iter(columns))
-
-    @classmethod
-    def of(cls, policy: str, programs: Sequence[Program], record: TaskRecord, env: CompilerEnv) -> "TraceRows":
-        """Return an evaluation without rows, with the columns of a record; of one without, the ratio that the environment is about.
-
-        Raises:
-            TaskError: there is none.
-        """
-        columns = record.columns or ({env.objective[0]: env.objective} if env.objective else {})
-        if not columns:
-            raise TaskError(f"{env.task}: an evaluation needs an outcome, expected a reward that measures")
-        names, projects = [p.name for p in programs], [p.project for p in programs]
-        return cls(Evaluation(policy=policy, programs=names, projects=projects, baseline=record.baseline, pairs=PAIRS), columns, record.guarded)
-
-    def add(self, method: str, *tried: Sequence[Trace]) -> None:
-        """Adds the trace of each program; of several the one with the lowest ratio, at the price of all. A failed episode is in ``failures``."""
-        by_program = list(zip(*tried, strict=True))
-        best = [min(traces, key=lambda trace: trace.scored_in(*self._columns[self._first])) for traces in by_program]
-        ratios = {column: [trace.scored_in(*pair) for trace in best] for column, pair in self._columns.items()}
-        failures = [f"{trace.program}: {trace.error}" for trace in best if trace.error]
-        self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=failures)
-
-    def add_guarded(self, method: str, traces: Sequence[Trace]) -> None:
-        """Adds the method, and the method with its guard."""
-        self.add(method, traces)
-        if self._guarded:
-            self.evaluation.add(f"{method}, guarded", {self._first: [trace.scored_in(*self._guarded) for trace in traces]})
-            return
-        better = [ratio is not None and ratio < 1 for ratio in self.evaluation.ratios[self._first][method]]
-        kept = {
-            column: [ratio if keep else 1.0 for ratio, keep in zip(self.evaluation.ratios[column][method], better, strict=True)]
-            for column in self._columns
-        }
-        self.evaluation.add(f"{method}, guarded", kept)
-
-    def add_baseline(self, traces: Sequence[Trace] | None = None) -> None:
-        """Adds the baseline: 1 by definition, so that of its episodes only the seconds are taken."""
-        ones: Mapping[str, Sequence[float | None]] = {column: [1.0] * len(self.evaluation.programs) for column in self._columns}
-        self.evaluation.add(self.evaluation.baseline, ones, seconds=[trace.seconds for trace in traces or ()])
 
 
 def _checked(made: type[CompilerEnv], environment: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,8 +133,3 @@ def searched(env: CompilerEnv, program: Program) -> Trace:
     last = decisions[-1]
     (trace,) = play_in_order([env], [replay(program, (*last.taken, int(last.outcomes.argmin())))])
     return trace
-
-
-def _sum(seconds: Sequence[float | None]) -> float | None:
-    known = [s for s in seconds if s is not None]
-    return sum(known) if len(known) == len(seconds) else None

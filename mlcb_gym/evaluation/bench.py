@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Episodes of many programs side by side."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from rich.progress import track
+
+from mlcb_gym.corpus.programs import Program
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order
+from mlcb_gym.rollout.pool import EnvPool
+from mlcb_gym.rollout.trace import Trace
+
+
+class Bench:
+    """The programs of an evaluation in several environments at once: seconds are those of a compiler's own thread."""
+
+    def __init__(self, pool: EnvPool, programs: Sequence[Program]) -> None:
+        self._pool, self._programs = pool, programs
+
+    def env(self, **arguments: Any) -> CompilerEnv:
+        """Return one of the environments with these arguments."""
+        return self._pool.envs(**arguments)[0]
+
+    def run(self, choose: Decide, label: str, **arguments: Any) -> list[Trace]:
+        """Return one trace per program, in their order."""
+        return self.play(partial(episode, choose=choose), label, **arguments)
+
+    def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
+        """Return the result of a script on each program, in their order."""
+        shown = track(self._programs, description=label, transient=True, disable=not sys.stdout.isatty())
+        return play_in_order(self._pool.envs(**arguments), map(script, shown))
+
+    def close(self) -> None:
+        """Closes the environments."""
+        self._pool.close()
