@@ -10,7 +10,7 @@ NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECU
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz format lint tidy bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz format lint bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -53,9 +53,6 @@ lint: setup
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	clang-format-22 --dry-run -Werror $(CXX_FILES)
-
-# Reads each native file that changed since it was found clean: some minutes for all of them.
-tidy: setup
 	$(PY) -m scripts.tidy build/cp*
 
 check: lint test
@@ -89,7 +86,7 @@ check-faults: setup
 	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
 
 check-slow: setup
-	$(PY) -m pytest -q -m slow
+	$(PY) -m pytest -q -m slow -n 2 --dist worksteal
 
 bench: build-bench
 	$(PY) -m benchmarks

@@ -14,7 +14,7 @@ import pytest
 
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
-from mlcb_gym.session import Limits, plugin, process
+from mlcb_gym.session import Limits, plugin, tool_process
 from mlcb_gym.session.plugin import PluginSession
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS
@@ -106,7 +106,7 @@ def test_endless_pass_does_not_pay(make: Make, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_opt_that_fails_before_it_comes_is_a_fault_of_the_machine(make: Make, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     monkeypatch.setattr(plugin, "START_SECONDS", 0.3)
-    monkeypatch.setattr(process, "STOP_SECONDS", 0.1)
+    monkeypatch.setattr(tool_process, "STOP_SECONDS", 0.1)
     started = subprocess.Popen
 
     def fail(*arguments: Any, **keywords: Any) -> subprocess.Popen[bytes]:
