@@ -55,15 +55,20 @@ class Tensor:
         )
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it has no element with these parameters: then no observation has it."""
+        return 0 in self.shape
+
+    @property
     def space(self) -> spaces.Space[Any]:
-        """The Gymnasium space; a mask is MultiBinary, so that ``Discrete.sample(mask=...)`` takes it as it is."""
+        """The Gymnasium space; a mask is MultiBinary, so that ``Discrete.sample(mask=...)`` takes it as it is. A scalar is a vector of one."""
         if self.role == "mask":
             return spaces.MultiBinary(self.shape)
-        return spaces.Box(self.low, self.high, self.shape, np.dtype(self.dtype).type)
+        return spaces.Box(self.low, self.high, self.shape or (1,), np.dtype(self.dtype).type)
 
     def padded(self, value: np.ndarray | None) -> np.ndarray:
         """Return a value padded with zeros to its maximal shape; all zeros for None."""
-        whole = np.zeros(self.shape, self.dtype)
+        whole = np.zeros(self.shape or (1,), self.dtype)
         if value is not None:
             whole[tuple(map(slice, value.shape))] = value
         return whole
@@ -93,7 +98,7 @@ class Agent:
 
     @property
     def observation_space(self) -> spaces.Dict:
-        return spaces.Dict({t.name: t.space for t in self.inputs})
+        return spaces.Dict({t.name: t.space for t in self._observed})
 
     @property
     def action_space(self) -> "spaces.Discrete[np.int64] | spaces.Box":
@@ -103,14 +108,31 @@ class Agent:
         return spaces.Discrete(self.advice["choices"])
 
     @cached_property
+    def _observed(self) -> tuple[Tensor, ...]:
+        return tuple(t for t in self.inputs if not t.is_empty)
+
+    @cached_property
     def _varies(self) -> bool:
         return any(any(t.varying) for t in self.inputs)
 
+    @cached_property
+    def _scalars(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.inputs if not t.shape)
+
+    @cached_property
+    def _empty(self) -> tuple[str, ...]:
+        return tuple(t.name for t in self.inputs if t.is_empty)
+
     def observation(self, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the tensors of a message as an element of ``observation_space``; all zeros for those that are missing."""
-        if tensors and not self._varies:
-            return tensors
-        return {t.name: t.padded(tensors.get(t.name)) for t in self.inputs}
+        if self._varies or not tensors:
+            return {t.name: t.padded(tensors.get(t.name)) for t in self._observed}
+        observed = dict(tensors)
+        for name in self._empty:
+            del observed[name]
+        for name in self._scalars:
+            observed[name] = observed[name].reshape(1)
+        return observed
 
 
 @dataclass(frozen=True)
@@ -158,6 +180,15 @@ class TaskSpec:
         if len(self.agents) == 1:
             return self.agents[0].action_space
         return spaces.Discrete(max(a.advice["choices"] for a in self.agents))
+
+    def action_mask(self, agent: Agent, observation: Mapping[str, Any]) -> np.ndarray | None:
+        """Return the mask of an agent in an observation, as long as ``action_space`` has choices; None where every action is allowed."""
+        if agent.mask is None:
+            return None
+        if len(self.agents) == 1:
+            return observation[agent.mask]
+        own = observation[agent.name][agent.mask]
+        return np.pad(own, (0, int(self.action_space.n) - len(own)))  # type: ignore[union-attr]
 
     def observation(self, agent: int, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
         """Return the tensors of a message to an agent as an element of ``observation_space``; the parts of other agents are all zeros."""

@@ -11,11 +11,12 @@ from gymnasium import spaces
 
 from mlcb_gym.agents.architecture import Architecture, model_config
 from mlcb_gym.agents.columns import ColumnFeatures
-from mlcb_gym.agents.features import CLIP, Features
+from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork, policy_network
+from mlcb_gym.agents.standardised import CLIP
 from mlcb_gym.agents.values import ValueNetwork
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.record import FeatureKind

@@ -55,6 +55,16 @@ def test_example_is_what_was_written_filled_in(tmp_path: Path, monkeypatch: pyte
         assert len(kept) > len(set(path.read_text().splitlines())) / 2
 
 
+def test_what_was_written_is_formatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, source, environment, _ = write_task("loop_order", Path("loops"))
+    style = f"--style=file:{REPOSITORY / '.clang-format'}"
+    ruff = [Path(sys.executable).with_name("ruff"), "format", "--check", "--config", REPOSITORY / "pyproject.toml"]
+    for command in ([*ruff, environment], ["clang-format-22", "--dry-run", "-Werror", style, source]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ["Loops", "9lives", "a-b", ""])
 def test_name_that_is_no_identifier_is_refused(name: str) -> None:
     with pytest.raises(TaskError, match="expected a name in lower case"):

@@ -11,6 +11,7 @@ from tests.support.playthroughs import file_of, playthrough
 
 @pytest.mark.parametrize("env_id", environments().values())
 def test_episode_is_as_it_is_on_record(env_id: str) -> None:
+    assert file_of(env_id).exists(), f"{env_id} has no recorded episode: run make playthroughs"
     recorded, played = file_of(env_id).read_text(), playthrough(env_id)
     differences = "\n".join(unified_diff(recorded.splitlines(), played.splitlines(), "recorded", "played", lineterm=""))
     assert not differences, differences

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import gymnasium
 from gymnasium import spaces
+from gymnasium.envs.registration import load_env_creator
 
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.envs.record import FeatureKind, TaskRecord
@@ -43,11 +44,17 @@ class Architecture:
         return tuple(name for name, own in self.features.items() if own == kind and name in observation_space.spaces)
 
 
-def model_config(env: gymnasium.Env[Any, Any] | type, network: NetworkConfig) -> dict[str, Any]:
-    """Return the ``model_config`` of an RLModule for an environment, or for a class of environments.
+def model_config(env: "str | gymnasium.Env[Any, Any] | type", network: NetworkConfig | None = None, **sizes: Any) -> dict[str, Any]:
+    """Return the ``model_config`` of an RLModule for an environment: an id, an environment or a class of environments.
+
+    Args:
+        network: the size of the network; or its fields by name, as ``hidden=[256, 256]``.
 
     Example: ``{"network": {"hidden": (64, 64), ...}, "kind": "mlp", "features": {"progress": "fraction"}, "heuristic": "inlining_default"}``.
     """
-    architecture = Architecture.of(env)
+    made: Any = gymnasium.spec(env).entry_point if isinstance(env, str) else env
+    loaded: Any = load_env_creator(made) if isinstance(made, str) else made
+    architecture = Architecture.of(loaded)
     features = {name: kind.value for name, kind in architecture.features.items()}
-    return {"network": asdict(network), "kind": architecture.kind, "features": features, "heuristic": architecture.heuristic}
+    size = network or NetworkConfig.of({"network": sizes})
+    return {"network": asdict(size), "kind": architecture.kind, "features": features, "heuristic": architecture.heuristic}

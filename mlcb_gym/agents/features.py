@@ -2,21 +2,18 @@
 """From raw observations to normalised features, inside the network, so that an exported policy takes the tensors that the compiler sends.
 
 Modules differ in size by orders of magnitude. A count therefore becomes two features: its logarithm is about the size of the module, its ratio
-to the number of instructions about its composition. Continuous features are standardised with fixed statistics, which are measured once at the
-start of training and stored in the module's buffers.
+to the number of instructions about its composition. Continuous features are standardised, see ``mlcb_gym.agents.standardised``.
 """
 
 from collections.abc import Mapping
 
 import torch
 from gymnasium import spaces
-from torch import Tensor, nn
+from torch import Tensor
 
 from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.standardised import Standardised
 from mlcb_gym.envs.record import FeatureKind
-
-CLIP = 8.0
-"""Bound of standardised features: a module far outside the training programs must not saturate the network."""
 
 THRESHOLD_LIMIT = 200.0
 """Bound of the unscaled feature of a ``THRESHOLD`` tensor."""
@@ -31,7 +28,7 @@ MIN_DEVIATION = 1e-3
 """Least standard deviation that a feature is divided by: one that hardly varies in training gets no more weight."""
 
 
-class Features(nn.Module):
+class Features(Standardised):
     """The features of an observation, ``[batch, width]`` float32; a tensor without a kind becomes ``asinh`` of its elements.
 
     Args:
@@ -39,11 +36,8 @@ class Features(nn.Module):
         architecture: has the kinds of tensors.
     """
 
-    mean: Tensor
-    deviation: Tensor
-
     def __init__(self, observation_space: spaces.Dict, *, actions: int, architecture: Architecture = Architecture()) -> None:
-        super().__init__()
+        super().__init__(least=MIN_DEVIATION)
         self.actions, self.kinds = actions, dict(architecture.features)
         self.inputs = tuple(name for name, space in observation_space.spaces.items() if not isinstance(space, spaces.MultiBinary))
         self._last, self._few = (architecture.named(kind, observation_space) for kind in (FeatureKind.ACTIONS, FeatureKind.FEW))
@@ -51,20 +45,18 @@ class Features(nn.Module):
         sample = {name: torch.zeros((1, *(observation_space[name].shape or ()))) for name in self.inputs}
         self.categorical_width = self._categorical(sample).shape[1]
         width = self._continuous(sample).shape[1]
-        self.register_buffer("mean", torch.zeros(width))
-        self.register_buffer("deviation", torch.ones(width))
+        self.begin(width)
         self.width = width + self.categorical_width
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        standardised = (self._continuous(observation) - self.mean) / self.deviation
-        return torch.cat([standardised.clamp(-CLIP, CLIP), self._categorical(observation)], dim=1)
+        continuous = self._continuous(observation)
+        if self.learns:
+            self.learn(continuous)
+        return torch.cat([self.standardised(continuous), self._categorical(observation)], dim=1)
 
-    @torch.no_grad()
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
         """Fixes the statistics to those of a batch of observations."""
-        continuous = self._continuous(observation)
-        self.mean.copy_(continuous.mean(dim=0))
-        self.deviation.copy_(continuous.std(dim=0).clamp_min(MIN_DEVIATION))
+        self.fix(self._continuous(observation), correction=1)
 
     def _continuous(self, observation: Mapping[str, Tensor]) -> Tensor:
         total = None if self._totals is None else observation[self._totals][:, :1].float().clamp_min(1.0)

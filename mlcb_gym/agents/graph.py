@@ -13,14 +13,17 @@ from gymnasium import spaces
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mlcb_gym.agents.features import CLIP
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
+from mlcb_gym.agents.standardised import Standardised
 
 GRAPH = "dependences"
 """The tensor with the edges of a graph, by kind."""
 
 PER_NODE = ("embedding", "opcodes", "memory", "statements", "part")
 """The tensors whose first axis are nodes."""
+
+OF_NODE = ("embedding", "opcodes", "memory")
+"""The tensors that are features of a node; with some parameters, there are fewer."""
 
 WIDTH = 16
 ROUNDS = 2
@@ -36,7 +39,7 @@ MIN_DEVIATION = 0.1
 """Least standard deviation that a feature is divided by: one that hardly varies in training gets no more weight."""
 
 
-class GraphNetwork(nn.Module):
+class GraphNetwork(Standardised):
     """From an observation of a loop to one logit per choice, ``[batch, choices]``: for the selector of each node, for the distributor of each action.
 
     A logit depends on the state of the node, which for the distributor is the chosen one, on that of the node placed last, and on the means over the
@@ -46,19 +49,16 @@ class GraphNetwork(nn.Module):
         config: the first of ``hidden`` is the width of a node, by default ``WIDTH``.
     """
 
-    mean: Tensor
-    deviation: Tensor
-
     def __init__(self, observation_space: spaces.Dict, action_space: "spaces.Discrete[Any]", config: NetworkConfig) -> None:
-        super().__init__()
+        super().__init__(least=MIN_DEVIATION)
         shape = {name: space.shape or () for name, space in observation_space.items()}
         kinds, self.nodes, _ = shape[GRAPH]
         width, *hidden = config.hidden or (WIDTH,)
         self.choices = int(action_space.n)
         self.selects = self.choices == self.nodes
-        features = shape["embedding"][1] + shape["opcodes"][1] + shape["memory"][1] + kinds + shape["loop"][0] + FLAGS
-        self.register_buffer("mean", torch.zeros(features))
-        self.register_buffer("deviation", torch.ones(features))
+        self.of_node = tuple(name for name in OF_NODE if name in shape)
+        features = sum(shape[name][1] for name in self.of_node) + kinds + shape["loop"][0] + FLAGS
+        self.begin(features)
         self.embed = nn.Linear(features, width)
         self.rounds = nn.ModuleList(_Round(width, kinds) for _ in range(ROUNDS))
         head = NetworkConfig(hidden=tuple(hidden), dropout=config.dropout, final_gain=config.final_gain)
@@ -67,8 +67,10 @@ class GraphNetwork(nn.Module):
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         edges = torch.asinh(observation[GRAPH])
         both_ways = torch.cat([edges.transpose(2, 3), edges], dim=1)
-        standardised = ((self._features(observation) - self.mean) / self.deviation).clamp(-CLIP, CLIP)
-        state = functional.silu(self.embed(standardised))
+        features = self._features(observation)
+        if self.learns:
+            self.learn(features[observation["statements"] > 0])
+        state = functional.silu(self.embed(self.standardised(features)))
         for each in self.rounds:
             state = each(state, both_ways)
         chosen = [] if self.selects else [self._at(observation, "chosen")]
@@ -85,16 +87,13 @@ class GraphNetwork(nn.Module):
         sums = sets.transpose(1, 2) @ state
         return (sums / sets.sum(dim=1).clamp_min(1).unsqueeze(2)).flatten(1).unsqueeze(1)
 
-    @torch.no_grad()
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
         """Fixes the statistics of features to those of the nodes in a batch of observations."""
-        nodes = self._features(observation)[observation["statements"] > 0]
-        self.mean.copy_(nodes.mean(dim=0))
-        self.deviation.copy_(nodes.std(dim=0, correction=0).clamp_min(MIN_DEVIATION))
+        self.fix(self._features(observation)[observation["statements"] > 0])
 
     def _features(self, observation: Mapping[str, Tensor]) -> Tensor:
         """Return the features of each node and of the loop, ``[batch, nodes, features]``."""
-        own = [observation[name].float() for name in ("embedding", "opcodes", "memory")]
+        own = [observation[name].float() for name in self.of_node]
         statements = observation["statements"].float().unsqueeze(2)
         # Nodes that are alike in all else differ in their place: runtimes round differently, and would break a tie so.
         place = (_nodes(observation).float() / self.nodes).unsqueeze(1).expand_as(statements)

@@ -21,10 +21,10 @@ class MaskedDqn(DefaultDQNTorchRLModule):
 
     def setup(self) -> None:
         self.uses_dueling = False
-        self.uses_double_q = self.model_config["double_q"]
+        self.uses_double_q = self.model_config.get("double_q", True)
         self.num_atoms = 1
         self.epsilon_schedule = Scheduler(fixed_value_or_schedule=self.model_config["epsilon"], framework=self.framework)
-        config = NetworkConfig(**self.model_config["network"])
+        config = NetworkConfig.of(self.model_config)
         self.encoder = LogitsNetwork(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
         self.af = nn.Identity()
 

@@ -23,16 +23,19 @@ class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
     """
 
     def setup(self) -> None:
-        config = NetworkConfig(**self.model_config["network"])
+        config = NetworkConfig.of(self.model_config)
         self.network = LogitsNetwork(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
         self.value = Mlp(self.network.features.width, 1, config)
 
-    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    def masked_logits(self, network: LogitsNetwork, batch: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Return the logits that a network gives a batch, ``[batch, actions]``, and the features that they are of."""
         observation = batch[Columns.OBS]
-        features = self.network.features(observation)
-        logits = self.network.head(features)
-        masked = torch.where(observation[MASK] > 0, logits, FLOAT_MIN)
-        return {Columns.ACTION_DIST_INPUTS: masked, Columns.EMBEDDINGS: features}
+        features = network.features(observation)
+        return torch.where(observation[MASK] > 0, network.head(features), FLOAT_MIN), features
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        logits, features = self.masked_logits(self.network, batch)
+        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: features}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         features = self.network.features(batch[Columns.OBS]) if embeddings is None else embeddings

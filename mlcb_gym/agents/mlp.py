@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The multilayer perceptron at the end of every network."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from torch import nn
+
+from mlcb_gym.errors import TaskError
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,23 @@ class NetworkConfig:
     hidden: tuple[int, ...] = (256, 256)
     dropout: float = 0.0
     final_gain: float = 0.01
+
+    @classmethod
+    def of(cls, model_config: Mapping[str, Any]) -> "NetworkConfig":
+        """Return the size that a ``model_config`` has under ``network``; the default one where it has none.
+
+        Raises:
+            TaskError: it has something else there, as a search space that Tune did not expand.
+        """
+        given = model_config.get("network", {})
+        if unknown := sorted(set(given) - {f.name for f in fields(cls)}):
+            raise TaskError(f"network: no {', '.join(unknown)}, expected some of {', '.join(f.name for f in fields(cls))}")
+        hidden = given.get("hidden", cls.hidden)
+        if not isinstance(hidden, list | tuple) or not all(isinstance(width, int) and width > 0 for width in hidden):
+            raise TaskError(
+                f"network: hidden={hidden!r}, expected widths as [256, 256]; Tune expands grid_search in model_config=, not inside an RLModuleSpec"
+            )
+        return cls(**{**given, "hidden": tuple(hidden)})
 
 
 class Mlp(nn.Sequential):

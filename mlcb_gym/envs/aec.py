@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An environment of several agents for PettingZoo."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 from gymnasium import spaces
 
 try:
@@ -10,7 +12,6 @@ try:
 except ImportError as error:
     raise ImportError("mlcb_gym.envs.aec needs PettingZoo: pip install 'mlcb_gym[pettingzoo]'") from error
 
-from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.turns import Turns
 
@@ -18,14 +19,14 @@ from mlcb_gym.envs.turns import Turns
 class CompilerAecEnv(AECEnv[str, Observation, Any]):
     """PettingZoo's ``AECEnv``: ``agent_selection`` is the agent that acts, ``infos[agent]["action_mask"]`` the mask of its actions.
 
-    The reward of a step goes to all agents that have acted.
+    The reward of a step goes to all agents that have acted. ``env`` is as ``Turns`` has it: ``CompilerAecEnv({"id": "LoopDistribution-v0"})``.
     """
 
-    def __init__(self, env: CompilerEnv) -> None:
+    def __init__(self, env: "gymnasium.Env[Any, Any] | Mapping[str, Any]") -> None:
         super().__init__()
         self._turns = Turns(env)
-        self.metadata = {"name": env.task, "render_modes": ["ansi"], "is_parallelizable": False}
-        self.render_mode = env.render_mode
+        self.metadata = {"name": self._turns.env.task, "render_modes": ["ansi"], "is_parallelizable": False}
+        self.render_mode = self._turns.env.render_mode
         self.possible_agents = list(self._turns.agents)
         self.observation_spaces, self.action_spaces = self._turns.observation_spaces, self._turns.action_spaces
         self.agents: list[str] = []

@@ -89,12 +89,11 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     @property
     def action_mask(self) -> np.ndarray | None:
         """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is."""
-        if self.agent.mask is None:
-            return None
-        if len(self.task_spec.agents) == 1:
-            return self.observation[self.agent.mask]
-        own = self.observation[self.agent.name][self.agent.mask]
-        return np.pad(own, (0, self.num_actions - len(own)))
+        return self.task_spec.action_mask(self.agent, self.observation)
+
+    def action_masks(self) -> np.ndarray:
+        """Return ``action_mask`` as sb3-contrib asks for it: ``[num_actions]`` bool, all true where every action is allowed."""
+        return np.ones(self.num_actions, bool) if self.action_mask is None else self.action_mask.astype(bool)
 
     @property
     def ratio(self) -> float | None:

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An environment of several agents for RLlib."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.turns import Turns
 
 
 class RllibMultiAgentEnv(MultiAgentEnv):
     """RLlib's ``MultiAgentEnv``: one agent acts at a time, the one that the observation is for.
 
-    The reward of a step goes to all agents that have acted; at the end of an episode each of them gets its last observation.
+    The reward of a step goes to all agents that have acted; at the end of an episode each of them gets its last observation. ``env`` is as ``Turns``
+    has it, so that a config may name the class: ``.environment(RllibMultiAgentEnv, env_config={"id": "LoopDistribution-v0"})``.
     """
 
-    def __init__(self, env: CompilerEnv) -> None:
+    def __init__(self, env: "gymnasium.Env[Any, Any] | Mapping[str, Any]") -> None:
         super().__init__()
         self._turns = Turns(env)
         self.agents = self.possible_agents = list(self._turns.agents)

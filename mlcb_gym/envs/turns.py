@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several agents that take turns, as RLlib and PettingZoo have them."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -15,12 +17,14 @@ class Turns:
     """An episode by agents: the last observation of each, and whether it has acted.
 
     Args:
-        env: an environment of several agents. The reward of a step is shared: it is paid to all who have acted.
+        env: what ``gymnasium.make`` returned, or its arguments, as ``{"id": "LoopDistribution-v0", "programs": ...}``. The reward of a step is
+            shared: it is paid to all who have acted.
     """
 
-    def __init__(self, env: CompilerEnv) -> None:
-        self.env = env
-        self.agents = {agent.name: agent for agent in env.task_spec.agents}
+    def __init__(self, env: "gymnasium.Env[Any, Any] | Mapping[str, Any]") -> None:
+        made: Any = gymnasium.make(**env) if isinstance(env, Mapping) else env
+        self.env: CompilerEnv = made.unwrapped
+        self.agents = {agent.name: agent for agent in self.env.task_spec.agents}
         self.observation_spaces = {name: agent.observation_space for name, agent in self.agents.items()}
         self.action_spaces = {name: agent.action_space for name, agent in self.agents.items()}
         self.seen: dict[str, Observation] = {}

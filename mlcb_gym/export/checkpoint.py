@@ -1,25 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The network of a checkpoint, without Ray running."""
+"""Checkpoints without Ray running: those of ``mlcb train``, and those of any RLlib algorithm with this package's modules."""
 
+import pickle
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import gymnasium
 from ray.rllib.core.rl_module.rl_module import RLModule
+from torch import nn
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.training.checkpoints import ALGORITHM
+from mlcb_gym.training.checkpoints import ALGORITHM, RUN, read_run
 
-MODULE = Path(ALGORITHM) / "learner_group" / "learner" / "rl_module" / "default_policy"
+MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
+CONSTRUCTOR = "class_and_ctor_args.pkl"
 
 
 def load_network(checkpoint: Path) -> PolicyNetwork:
     """Return the trained network, in evaluation mode.
 
     Raises:
-        PolicyError: ``checkpoint`` is none that ``train`` wrote.
+        PolicyError: ``checkpoint`` is none of RLlib's, or its module has no network that can be exported.
     """
-    folder = checkpoint.absolute() / MODULE
+    folder = _algorithm(checkpoint) / MODULE
     if not folder.is_dir():
-        raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best or RUN/last (a folder with {MODULE})")
-    network: PolicyNetwork = RLModule.from_checkpoint(str(folder)).network
+        raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best, RUN/last or one of RLlib (a folder with {MODULE})")
+    module = RLModule.from_checkpoint(str(folder))
+    network: PolicyNetwork | None = getattr(module, "network", None)
+    if not isinstance(network, nn.Module):
+        raise PolicyError(f"{checkpoint}: a {type(module).__name__}, expected a module of mlcb_gym.agents, or export_module of one's own network")
     return network.eval()
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a policy was trained for, and how.
+
+    Args:
+        spec: the bound spec.
+        facts: the algorithm and, of ``mlcb train``, its recipe and budget.
+    """
+
+    spec: Mapping[str, Any]
+    facts: Mapping[str, Any]
+
+
+def read_training(checkpoint: Path) -> Training:
+    """Return the training that a checkpoint is of; for RLlib's own the environment of its config is made once.
+
+    Raises:
+        PolicyError: the environment of its config is none of this package.
+    """
+    if not (checkpoint / RUN).exists():
+        return _of_rllib(checkpoint)
+    run = read_run(checkpoint)
+    recipe, progress = run["recipe"], run["progress"]
+    facts = {
+        "algorithm": run["algorithm"],
+        "seed": recipe["seed"],
+        "steps": progress["steps"],
+        "seconds": round(progress["seconds"], 1),
+        "commit": run["commit"],
+        "programs": run["programs"],
+        "validation": progress["best_ratio"],
+        "recipe": recipe,
+    }
+    return Training(run["spec"], facts)
+
+
+def _of_rllib(checkpoint: Path) -> Training:
+    constructed = pickle.loads((checkpoint / CONSTRUCTOR).read_bytes())
+    (config, *_), _ = constructed["ctor_args_and_kwargs"]
+    settings = config if isinstance(config, dict) else config.to_dict()
+    name, arguments = settings["env"], settings.get("env_config") or {}
+    try:
+        env = gymnasium.make(name, **arguments)
+        with closing(env):
+            spec = env.unwrapped.task_spec.declared  # type: ignore[attr-defined]
+    except (gymnasium.error.Error, AttributeError, TypeError) as error:
+        raise PolicyError(f"{checkpoint}: trained on {name!r}, expected the id of an environment of this package ({error})") from error
+    return Training(spec, {"algorithm": constructed["class"].__name__})
+
+
+def _algorithm(checkpoint: Path) -> Path:
+    """Return RLlib's own part of a checkpoint."""
+    folder = checkpoint.absolute()
+    return folder / ALGORITHM if (folder / ALGORITHM).is_dir() else folder

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 from torch import nn
 
 from mlcb_gym.agents.team import Team
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.checkpoint import load_network
+from mlcb_gym.export.checkpoint import load_network, read_training
 from mlcb_gym.export.prepacking import gains_from_prepacking
 from mlcb_gym.onnx.manifest import MANIFEST
 from mlcb_gym.onnx.write import write_onnx
-from mlcb_gym.training.checkpoints import read_run
 
 FORMAT = 1
 
@@ -26,11 +26,30 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
     """Write the policy of a checkpoint to ``folder``, whole or not at all; an older policy there is replaced.
 
     Raises:
-        PolicyError: ``checkpoint`` is none that ``train`` wrote.
+        PolicyError: see ``load_network`` and ``read_training``.
     """
-    network, run = load_network(checkpoint), read_run(checkpoint)
+    network, training = load_network(checkpoint), read_training(checkpoint)
     networks = dict(network) if isinstance(network, Team) else network
-    return write_policy(networks, folder, spec=run["spec"], trained=_trained(run), results=results or {})
+    return write_policy(networks, folder, spec=training.spec, trained=training.facts, results=results or {})
+
+
+def export_module(module: nn.Module, env: gymnasium.Env[Any, Any], folder: Path | str) -> Path:
+    """Write a policy of one's own to ``folder``, whole or not at all; an older policy there is replaced.
+
+    Args:
+        module: takes a mapping of the tensors that ``env`` observes but for the mask, each of its own dtype with a leading batch axis; returns
+            logits ``[batch, choices]``, which are masked outside, or values ``[batch, 1]``. It is exported in evaluation mode.
+        env: an environment with the arguments of the training, wrapped or not.
+
+    Raises:
+        PolicyError: ``folder`` holds other things than a policy.
+    """
+    spec = env.unwrapped.task_spec.declared  # type: ignore[attr-defined]
+    was_training = module.training
+    try:
+        return write_policy(module, Path(folder), spec=spec, trained={}, results={})
+    finally:
+        module.train(was_training)
 
 
 def write_policy(
@@ -70,20 +89,6 @@ def write_policy(
         manifest["prepacking"] = {a["name"]: gains_from_prepacking(partial / manifest["agents"][a["name"]], a) for a in agents}
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     return folder
-
-
-def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
-    recipe, progress = run["recipe"], run["progress"]
-    return {
-        "algorithm": run["algorithm"],
-        "seed": recipe["seed"],
-        "steps": progress["steps"],
-        "seconds": round(progress["seconds"], 1),
-        "commit": run["commit"],
-        "programs": run["programs"],
-        "validation": progress["best_ratio"],
-        "recipe": recipe,
-    }
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
 
     The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
     """
-    declared = [t for t in agent["inputs"] if t["role"] != "mask"]
+    declared = [t for t in agent["inputs"] if t["role"] != "mask" and 0 not in t["shape"]]
     names = [t["name"] for t in declared]
     # An axis traced with size 1 would be fixed at 1.
     shapes = [[2, *(VARYING if isinstance(length, dict) else length for length in t["shape"])] for t in declared]
@@ -32,7 +32,7 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     axis = torch.export.Dim("batch", min=1, max=4096)
     with _quiet():
         program = torch.onnx.export(
-            _Positional(network, names).eval(),
+            _Positional(network, names, scalars=frozenset(t["name"] for t in declared if not t["shape"])).eval(),
             example,
             input_names=names,
             output_names=[OUTPUTS[agent["advice"]["kind"]]],
@@ -56,14 +56,15 @@ def _varying(shape: Sequence[Any]) -> dict[int, Any]:
 
 
 class _Positional(nn.Module):
-    """The network with positional inputs in declared order, as the exporter needs them."""
+    """The network with positional inputs in declared order, as the exporter needs them; it gets scalars as they are observed, ``[batch, 1]``."""
 
-    def __init__(self, network: nn.Module, names: Sequence[str]) -> None:
+    def __init__(self, network: nn.Module, names: Sequence[str], scalars: frozenset[str]) -> None:
         super().__init__()
-        self.network, self.names = network, tuple(names)
+        self.network, self.names, self.scalars = network, tuple(names), scalars
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        logits: Tensor = self.network(dict(zip(self.names, inputs, strict=True)))
+        observation = {name: value.unsqueeze(1) if name in self.scalars else value for name, value in zip(self.names, inputs, strict=True)}
+        logits: Tensor = self.network(observation)
         return logits
 
 

@@ -32,7 +32,7 @@ class OnnxPolicy:
             for model in self.manifest["agents"].values()
         ]
         self._models = [(folder / model).read_bytes() for model in self.manifest["agents"].values()]
-        self._inputs = [[i.name for i in session.get_inputs()] for session in self.sessions]
+        self._inputs = [{i.name: len(i.shape) for i in session.get_inputs()} for session in self.sessions]
 
     @property
     def task(self) -> str:
@@ -54,7 +54,8 @@ class OnnxPolicy:
     def logits(self, observation: Observation) -> np.ndarray:
         """Return the logits of one observation, ``[actions]``, without the mask; or the value, ``[1]``."""
         agent, seen = acting_agent(observation)
-        feed = {name: np.asarray(seen[name])[np.newaxis] for name in self._inputs[agent]}
+        # A scalar of the compiler is a vector of one here, and what is empty is not observed.
+        feed = {name: np.reshape(seen[name], (1, *seen[name].shape)[:rank]) for name, rank in self._inputs[agent].items()}
         result: np.ndarray = self.sessions[agent].run(None, feed)[0][0]
         return result
 

@@ -144,6 +144,8 @@ Given::Given(const TensorSpec &Spec, nb::handle Value) {
   const std::string Type(name(Spec.Type));
   // asarray(order="C") rather than ascontiguousarray(), which turns a scalar into one dimension.
   Keep = nb::module_::import_("numpy").attr("asarray")(Value, nb::arg("dtype") = Type, nb::arg("order") = "C");
+  if (Spec.Shape.empty() && nb::cast<size_t>(Keep.attr("size")) == 1) // observations have a scalar as a vector of one
+    Keep = Keep.attr("reshape")(nb::make_tuple());
   const auto Array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(Keep);
   bool Fits = Array.ndim() == Spec.Shape.size();
   for (size_t D = 0; D < Array.ndim(); ++D) {

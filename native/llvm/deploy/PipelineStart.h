@@ -2,9 +2,14 @@
 // A task's work on a module before the pipeline of its host.
 #pragma once
 
-#include "llvm/task/BoundTask.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <functional>
+
+namespace llvm {
+class Module;
+class PassBuilder;
+} // namespace llvm
 
 namespace mlcb {
 

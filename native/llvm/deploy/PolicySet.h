@@ -3,7 +3,7 @@
 #pragma once
 
 #include "llvm/measure/Measure.h"
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 
 #include <map>
 

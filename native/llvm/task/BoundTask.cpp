@@ -7,23 +7,4 @@ namespace mlcb {
 
 BoundTask::~BoundTask() = default;
 
-constinit const TaskRegistration *TaskRegistration::Head = nullptr;
-
-TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy)
-    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Next(Head) {
-  Head = this;
-}
-
-const TaskRegistration *TaskRegistration::find(StringRef Name) {
-  for (const TaskRegistration *Task = Head; Task; Task = Task->Next)
-    if (Task->Name == Name)
-      return Task;
-  return nullptr;
-}
-
-void TaskRegistration::deployAll(PassBuilder &Builder) {
-  for (const TaskRegistration *Task = Head; Task; Task = Task->Next)
-    Task->Deploy(*Task, Builder);
-}
-
 } // namespace mlcb

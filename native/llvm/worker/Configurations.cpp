@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/Configurations.h"
 
+#include "llvm/task/TaskRegistration.h"
+
 #include "llvm/TargetParser/Host.h"
 
 using namespace llvm;

@@ -2,7 +2,7 @@
 // A policy for the inliner in the pipelines of clang and opt.
 #pragma once
 
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 
 namespace mlcb {
 

@@ -2,7 +2,7 @@
 // A policy for the loops of a compiler's own pipelines.
 #pragma once
 
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 #include "llvm/tasks/loop_distribution/Conversation.h"
 
 #include <functional>

@@ -8,7 +8,7 @@
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 #include "llvm/task/InterleavedTiming.h"
 #include "llvm/task/Metrics.h"
 #include "llvm/task/Parameters.h"

@@ -2,7 +2,7 @@
 // A policy for the order of passes in clang, and in opt's default pipelines.
 #pragma once
 
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 
 namespace mlcb {
 

@@ -3,7 +3,7 @@
 #include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
-#include "llvm/task/BoundTask.h"
+#include "llvm/task/TaskRegistration.h"
 #include "llvm/task/Conversation.h"
 #include "llvm/tasks/posetrl/ActionSpace.h"
 #include "llvm/tasks/posetrl/Deploy.h"

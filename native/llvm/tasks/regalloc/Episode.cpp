@@ -7,6 +7,7 @@
 #include "llvm/measure/UseOrder.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/TaskRegistration.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineFunction.h"
