@@ -119,6 +119,13 @@ class PacedEnv(CompilerEnv):
         raise NotImplementedError
 
 
+def test_last_line_of_an_evaluation_says_what_is_left_out(tmp_path: Path, leaf: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    done = mlcb("evaluate", "inliner", "--programs", tmp_path, "--best-of", "1", "--output", tmp_path / "evaluation")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "left out of every mean: 1 program without a function"
+
+
 def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(envs, "env_class", lambda task: PacedEnv)
     assert list(env_parameters("paced")) == ["pace", "speed"]

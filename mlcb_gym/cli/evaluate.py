@@ -53,3 +53,5 @@ def evaluate(
     console = Console()
     console.width = max(console.width, TABLE_WIDTH)
     console.print(evaluation.table())
+    if evaluation.remark:
+        print(evaluation.remark)

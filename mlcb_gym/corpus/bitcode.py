@@ -51,6 +51,15 @@ def is_bitcode(path: Path) -> bool:
         return file.read(4) in _MAGIC
 
 
+def is_empty(path: Path) -> bool:
+    """Return whether a file is bitcode that defines no function."""
+    try:
+        text = run((tool("llvm-dis"), path, "-o", "-"), subject=str(path))
+    except ProgramError:
+        return False
+    return not text.startswith(b"define ") and b"\ndefine " not in text
+
+
 def write_module(path: Path, bitcode: bytes) -> None:
     """Put bitcode in its place at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
