@@ -18,6 +18,7 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), composed
     kernels by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a
     ``corpus_description.json``, as MLGO's tools write it, the modules listed there), or a sequence of these. Sources are compiled once and cached.
+    ``compile_flags.txt`` beside a source, or above it in the folder, has the flags that it needs, one a line (see ``compile_flags``).
     In a folder, each sub-folder is a project; a description names them itself under ``"projects"``, an object with the project of each module.
 
     Raises:
@@ -61,7 +62,7 @@ def _files(folder: Path) -> Iterable[Path]:
 
 def _of_file(path: Path, root: Path) -> Program:
     name = path.relative_to(root).as_posix()
-    return Program.of(name, str(path), bitcode.bitcode(path), _project(root, name))
+    return Program.of(name, str(path), bitcode.bitcode(path, root), _project(root, name))
 
 
 def _project(root: Path, name: str) -> str:
