@@ -19,6 +19,8 @@ from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.rollout.play import Script, replay
+from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
@@ -310,6 +312,19 @@ def test_time_of_training_holds_no_waits_of_others() -> None:
     shares = Shares.of(training_seconds=env.seconds + 1, env=env, model=Stopwatch())
     assert (shares.compiler, shares.environment) == (0.0, env.seconds)
     assert shares.rllib == pytest.approx(1.0)
+
+
+def test_steps_of_episodes_are_counted_while_others_are_played() -> None:
+    env = TrainingEnv(known_optimum.ToyVectorEnv(1), Shaping())
+    counts: list[int] = []
+
+    def script() -> Script[Trace]:
+        counts.append(env.steps)
+        return (yield from replay(PROGRAMS[0], (0, 4)))
+
+    env.play(script() for _ in range(3))
+    assert counts == [0, 2, 4]
+    assert env.steps == 6
 
 
 def test_compilers_that_work_at_once_are_waited_for_once(program: Path, scripted: ScriptedCompiler) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from mlcb_gym.cli.shared_options import ENV_HELP, PROGRAMS_HELP, SEED_HELP, Task, absolute, algorithm_name, training_programs
 from mlcb_gym.cli.task_options import assigned, task_options
@@ -81,6 +82,7 @@ def train(
     from mlcb_gym.training import train as training
     from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
     from mlcb_gym.training.imitation.distill import warm_start
+    from mlcb_gym.training.progress import Display
     from mlcb_gym.training.run import recipe
     from mlcb_gym.training.training_env import Environment
 
@@ -96,10 +98,9 @@ def train(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     weights = None
-    if decisions and not resume:
-        weights = warm_start(environment, chosen, *decisions)
-    elif clone and not resume:
-        weights = clone_heuristic(environment, chosen)
+    if (decisions or clone) and not resume:
+        with Display(Console(), "learning first weights"):
+            weights = warm_start(environment, chosen, *decisions) if decisions else clone_heuristic(environment, chosen)
     budget = training.Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every)
     try:
         best = training.train(environment, recipe=chosen, validation=judges, output=output, budget=budget, resume=resume, weights=weights)

@@ -134,14 +134,19 @@ class TrainingEnv(VectorWrapper):
     def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
         """Play scripts on the sub-environments, several at once, and return their results in order. They count as training."""
         with self._timed():
-            traces = play_in_order(self.unwrapped.envs, scripts)
-        self.steps += sum(trace.steps for trace in traces)
+            traces = play_in_order(self.unwrapped.envs, map(self._counted, scripts))
         self.errors += sum(trace.error is not None for trace in traces)
         self._episodes.ratios += [trace.scored for trace in traces if trace.error is None]
         for trace in traces:  # of those that models in the compiler decided, actions are not known
             self._episodes.actions += [float(value) for action in trace.actions for value in np.ravel(action)]
             self._episodes.lengths += [len(trace.actions)] if trace.actions else []
         return traces
+
+    def _counted(self, script: Script[Trace]) -> Script[Trace]:
+        """Count the steps of an episode as soon as it ends: an update may play for minutes."""
+        trace = yield from script
+        self.steps += trace.steps
+        return trace
 
     def take_episodes(self) -> "Episodes":
         """Return what there is to tell of the episodes that ended, and of all actions taken, since the last call."""
