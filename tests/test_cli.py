@@ -45,7 +45,9 @@ def test_recipes_name_every_hyperparameter_with_its_meaning() -> None:
     printed = mlcb("recipes", "priority").stdout
     assert all(name in printed for name in ("network.hidden", "distillation.margin", "pairs", "antithetic", "result to expect"))
     assert "entropy.first" in mlcb("recipes", "priority", "--algo", "ppo").stdout
-    assert all(name in mlcb("recipes").stdout for name in envs.environments())
+    overview = mlcb("recipes").stdout
+    assert all(name in overview for name in envs.environments())
+    assert "the policy that ships: 0.9987" in overview
 
 
 @pytest.mark.parametrize("algorithm", algorithms())
