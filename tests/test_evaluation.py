@@ -159,12 +159,6 @@ def test_failures_keep_their_penalty_and_are_counted_with_their_reasons(rows: Tr
     assert evaluation.remark == "failed, and counted with a penalty: 2 episodes (p0: crash)"
 
 
-def test_failure_of_the_baseline_is_told(evaluation: Evaluation) -> None:
-    rows = TraceRows(evaluation, SIZE)
-    rows.add_baseline([replace(traces([0.5])[0], error="crash"), *traces(RATIOS)[1:]])
-    assert evaluation.failures == {OZ: ["p0: crash"]}
-
-
 def test_interval_over_one_project_is_not_printed(tmp_path: Path) -> None:
     made = TraceRows(Evaluation(policy="mine", programs=["p0", "p1"], projects=["a", "a"], baseline=OZ), SIZE)
     made.add_baseline()

@@ -44,7 +44,7 @@ def evaluate_metrics(
 ) -> Evaluation:
     """Evaluate a policy folder, one greedy episode a program, as the record of its task has it.
 
-    A program without a decision counts as 1, one that fails as ``FAILED_RATIO``; one without a function is left out.
+    A program without a decision counts as 1, one that fails as ``Trace.scored``, with a penalty; one without a function is left out.
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.

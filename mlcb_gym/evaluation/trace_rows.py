@@ -47,7 +47,8 @@ class TraceRows:
         by_program = list(zip(*tried, strict=True))
         best = [min(traces, key=lambda trace: trace.scored_in(*self._columns[self._first])) for traces in by_program]
         ratios = {column: [trace.scored_in(*pair) for trace in best] for column, pair in self._columns.items()}
-        self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=_failures(best))
+        failures = [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in best if trace.error]
+        self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=failures)
 
     def add_guarded(self, method: str, traces: Sequence[Trace]) -> None:
         """Adds the method, and the method with its guard."""
@@ -65,11 +66,7 @@ class TraceRows:
     def add_baseline(self, traces: Sequence[Trace] | None = None) -> None:
         """Adds the baseline: 1 by definition, so that of its episodes only the seconds are taken."""
         ones: Mapping[str, Sequence[float | None]] = {column: [1.0] * len(self.evaluation.programs) for column in self._columns}
-        self.evaluation.add(self.evaluation.baseline, ones, seconds=[trace.seconds for trace in traces or ()], failures=_failures(traces or ()))
-
-
-def _failures(traces: Sequence[Trace]) -> list[str]:
-    return [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in traces if trace.error]
+        self.evaluation.add(self.evaluation.baseline, ones, seconds=[trace.seconds for trace in traces or ()])
 
 
 def _sum(seconds: Sequence[float | None]) -> float | None:
