@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,14 +19,15 @@ from ray.tune.trainable import trainable
 from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from mlcb_gym.errors import TrainingError
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.rollout.play import Script, replay
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
 from mlcb_gym.training.interruption import Interruption
-from mlcb_gym.training.loop import Loop
+from mlcb_gym.training.loop import Loop, _ratios
 from mlcb_gym.training.profile import Shares, Stopwatch
 from mlcb_gym.training.progress import Display, status_line
 from mlcb_gym.training.registry import algorithms
@@ -312,6 +314,17 @@ def test_time_of_training_holds_no_waits_of_others() -> None:
     shares = Shares.of(training_seconds=env.seconds + 1, env=env, model=Stopwatch())
     assert (shares.compiler, shares.environment) == (0.0, env.seconds)
     assert shares.rllib == pytest.approx(1.0)
+
+
+def test_program_without_a_function_is_in_no_validation(tmp_path: Path, leaf: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    data, own = resolve(tmp_path)
+    failed, played = Trace(data.name, (), (), "no function has a body"), Trace(own.name, (0,), (0.9,))
+    assert _ratios([data, own], [failed, played]) == [0.9]
+    with pytest.raises(ProgramError, match=r"^data.c: no function to validate on"):
+        _ratios([data], [failed])
+    with pytest.raises(ProgramError, match=r"^leaf.c: no function has a body"):
+        _ratios([own], [replace(failed, program=own.name)])
 
 
 def test_steps_of_episodes_are_counted_while_others_are_played() -> None:

@@ -2,7 +2,7 @@
 """The training loop: update, validate, save, until the iterations or the time are used up."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
 from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.corpus.bitcode import is_empty
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean
@@ -145,9 +146,10 @@ class Loop:
         network = network_of(self.algorithm)
         network.eval()
         choose = self._player(network)
-        traces = play_in_order(self.validation, (episode(program, choose) for program in self.validation[0].programs))
+        programs = self.validation[0].programs
+        traces = play_in_order(self.validation, (episode(program, choose) for program in programs))
         network.train()
-        ratio = geomean([_scored(t) for t in traces])
+        ratio = geomean(_ratios(programs, traces))
         progress = self.progress
         progress.curve.append({"iteration": progress.iteration, "steps": progress.steps, "seconds": progress.seconds, "ratio": ratio})
         best = ratio < progress.best_ratio
@@ -171,6 +173,18 @@ class Loop:
 
     def _say(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False)
+
+
+def _ratios(programs: Sequence[Any], traces: Sequence[Trace]) -> list[float]:
+    """Return the ratios of a validation, without programs that define no function.
+
+    Raises:
+        ProgramError: a program cannot be begun, or none defines a function.
+    """
+    ratios = [_scored(trace) for program, trace in zip(programs, traces, strict=True) if trace.ratios or not is_empty(program.bitcode)]
+    if not ratios:
+        raise ProgramError(f"{', '.join(trace.program for trace in traces)}: no function to validate on, expected one in at least one program")
+    return ratios
 
 
 def _scored(trace: Trace) -> float:
