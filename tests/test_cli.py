@@ -8,22 +8,91 @@ from typing import TypedDict, Unpack
 
 import pytest
 
+import mlcb_gym
 from mlcb_gym import envs
 from mlcb_gym.cli.task_options import env_parameters, task_options
 from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.policies import policy_path, shipped
 from mlcb_gym.session import Limits
+from mlcb_gym.training.hyperparameters import hyperparameters
+from mlcb_gym.training.registry import algorithms, recipe_class
 from tests.support.command_line import mlcb
 
 ONE = ("--programs", "embedded/validation/chacha20")
 
 
-def test_list_names_every_tensor() -> None:
-    done = mlcb("list")
+def test_list_is_a_short_table_with_policies_by_name() -> None:
+    printed = mlcb("list").stdout
+    assert all(name in printed for name in ("loop_distribution", "LoopDistribution-v0", "sub-sequences that make a module small"))
+    assert "action_mask" not in printed
+    assert str(next(iter(shipped().values())).parent) not in printed
+    assert len(printed.splitlines()) < 5 * len(envs.environments())
+
+
+def test_list_of_a_task_names_every_tensor_and_argument() -> None:
+    printed = mlcb("list", "loop-distribution").stdout
+    assert all(name in printed for name in ("selector", "dependences", "action_mask", "--pipeline"))
+    assert "eviction" not in printed
+
+
+def test_version_is_printed() -> None:
+    assert mlcb("--version").stdout == f"mlcb_gym {mlcb_gym.__version__}\n"
+
+
+def test_recipes_name_every_hyperparameter_with_its_meaning() -> None:
+    printed = mlcb("recipes", "priority").stdout
+    assert all(name in printed for name in ("network.hidden", "distillation.margin", "pairs", "antithetic", "result to expect"))
+    assert "entropy.first" in mlcb("recipes", "priority", "--algo", "ppo").stdout
+    overview = mlcb("recipes").stdout
+    assert all(name in overview for name in envs.environments())
+    assert "the policy that ships: 0.9987" in overview
+
+
+@pytest.mark.parametrize("algorithm", algorithms())
+def test_hyperparameter_has_a_meaning(algorithm: str) -> None:
+    assert not [each.key for each in hyperparameters(recipe_class(algorithm)()) if not each.meaning]
+
+
+def test_options_of_train_are_in_groups() -> None:
+    printed = mlcb("train", "--help").stdout
+    assert all(name in printed for name in ("Programs and environment", "Budget", "Learning", "Checkpoints"))
+
+
+def test_shipped_policies_are_named_by_their_tasks(tmp_path: Path) -> None:
+    done = mlcb("clang-config", "posetrl", "loop-distribution", "--guard", "--output", tmp_path / "mlcb.cfg")
     assert done.returncode == 0
-    assert "posetrl" in done.stdout
-    assert "action_mask" in done.stdout
+    written = (tmp_path / "mlcb.cfg").read_text()
+    assert all(f"onnx:{shipped()[name].resolve()}" in written for name in ("posetrl", "loop_distribution"))
+
+
+def test_compiled_policy_that_ships_is_written_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert mlcb("aot", "priority").stdout == f"aot:{tmp_path.resolve() / 'priority.so'}\n"
+    assert_one_line(mlcb("clang-config", "priority", "priority.so"), "priority.so: decides about priority")
+
+
+def test_folder_with_a_policy_comes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "posetrl").mkdir()
+    assert policy_path("posetrl") == shipped()["posetrl"]
+    (tmp_path / "posetrl" / "policy.json").write_text("{}")
+    assert policy_path("posetrl") == Path("posetrl")
+
+
+def test_same_task_twice_is_refused() -> None:
+    policy = shipped()["posetrl"]
+    assert_one_line(mlcb("clang-config", "posetrl", policy), f"{policy}: decides about posetrl, as {policy} does: expected one policy for each task")
+
+
+def test_every_folder_without_a_policy_is_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    done = mlcb("clang-config", tmp_path / "a", "posetrl", tmp_path / "b", "--output", tmp_path / "mlcb.cfg")
+    assert_one_line(done, f"{tmp_path / 'a'}: no readable policy.json")
+    assert f"{tmp_path / 'b'}: no readable policy.json" in done.stderr
+    assert not (tmp_path / "mlcb.cfg").exists()
 
 
 def test_plugin_prints_a_path_that_exists() -> None:
@@ -119,17 +188,19 @@ class PacedEnv(CompilerEnv):
         raise NotImplementedError
 
 
+def test_last_line_of_an_evaluation_says_what_is_left_out(tmp_path: Path, leaf: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    done = mlcb("evaluate", "inliner", "--programs", tmp_path, "--best-of", "1", "--output", tmp_path / "evaluation")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "left out of every mean: 1 program without a function"
+
+
 def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(envs, "env_class", lambda task: PacedEnv)
     assert list(env_parameters("paced")) == ["pace", "speed"]
     assert task_options("paced", ["--pace", "3", "--speed", "2"], ["pace=4"]) == ({"pace": 4, "speed": 2},)
     with pytest.raises(TaskError, match=r"--pace x: expected int"):
         task_options("paced", ["--pace", "x"], None)
-
-
-def test_list_begins_with_tasks_and_their_environments() -> None:
-    printed = mlcb("list").stdout
-    assert all(name in printed for name in ("LoopDistribution-v0", "loop_distribution", "selector", "dependences"))
 
 
 def test_training_split_is_validated_by_its_sibling() -> None:

@@ -125,6 +125,18 @@ def test_corpus_of_mlgo_is_read_in_its_order(tmp_path: Path) -> None:
     assert {p.project for p in resolve(tmp_path)} == {tmp_path.name}
 
 
+def test_description_of_a_corpus_names_projects(tmp_path: Path) -> None:
+    for name in ("b", "a", "sub/c"):
+        (tmp_path / f"{name}.bc").parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.bc").write_bytes(resolve("embedded/train/fft")[0].bitcode.read_bytes())
+    description = {"modules": ["b", "a", "sub/c"], "projects": {"b": "zlib"}}
+    (tmp_path / mlgo.DESCRIPTION).write_text(json.dumps(description))
+    assert [p.project for p in resolve(tmp_path)] == ["zlib", tmp_path.name, f"{tmp_path.name}/sub"]
+    (tmp_path / mlgo.DESCRIPTION).write_text(json.dumps(description | {"projects": ["zlib"]}))
+    with pytest.raises(ProgramError, match=r'expected an object with the names of projects in "projects"'):
+        resolve(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

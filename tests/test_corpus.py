@@ -2,14 +2,15 @@
 """Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus import registry, sources, split
+from mlcb_gym.corpus import bitcode, registry, sources, split
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program, resolve, validation_of
 from mlcb_gym.corpus.sources import Source, fetch
@@ -93,3 +94,81 @@ def test_source_of_a_program_is_what_a_user_would_compile(tmp_path: Path) -> Non
     chosen = resolve(["embedded/train/fft", "loops/train/coupled_pair", tmp_path / "own.c"])
     assert [registry.source_of(program, tmp_path).name for program in chosen] == ["fft.c", "kernel.c", "own.c"]
     assert "coupled_pair" in (tmp_path / "kernel.c").read_text()
+
+
+def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools that are run to get bitcode, one after the other."""
+    runs: list[str] = []
+
+    def counting(command: Sequence[str], **options: Any) -> bytes:
+        runs.append(" ".join(["-E"] * ("-E" in command)) or Path(command[0]).name)
+        return run(command, **options)
+
+    monkeypatch.setattr(bitcode, "run", counting)
+    return runs
+
+
+def test_kernels_are_preprocessed_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = resolve("loops/validation")
+    bitcode._preprocessed_text.cache_clear()
+    runs = counted_runs(monkeypatch)
+    assert resolve("loops/validation") == before
+    assert runs == ["-E"]
+
+
+def test_source_that_includes_nothing_is_not_preprocessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plain.c").write_text("int f(int x) { return x; }\n")
+    (tmp_path / "including.c").write_text('#include "own.h"\nint f(int x) { return x + OWN; }\n')
+    (tmp_path / "own.h").write_text("#define OWN 1\n")
+    first = resolve(tmp_path)
+    runs = counted_runs(monkeypatch)
+    assert resolve(tmp_path) == first
+    assert runs == ["-E"]
+    (tmp_path / "own.h").write_text("#define OWN 2\n")
+    assert [program.digest == was.digest for program, was in zip(resolve(tmp_path), first, strict=True)] == [False, True]
+
+
+@pytest.mark.parametrize("uri", ["loops/composed/0-999999999999", "loops/composed/0-10000"])
+def test_more_composed_kernels_than_anybody_compiles_are_refused_at_once(uri: str) -> None:
+    with pytest.raises(ProgramError, match=r"kernels, expected at most 10000 at once"):
+        resolve(uri)
+
+
+@pytest.fixture
+def with_headers(tmp_path: Path) -> Path:
+    """A folder whose sources need a header of another folder."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "own.h").write_text("#define OWN 41\n")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for name in ("beside.c", "deep/er/below.c"):
+        (tmp_path / name).write_text('#include "own.h"\nint f(void) { return OWN + MORE; }\n')
+    return tmp_path
+
+
+def test_flags_of_sources_are_read_from_the_folder_above(with_headers: Path) -> None:
+    with pytest.raises(ProgramError, match=r"'own.h' file not found"):
+        resolve(with_headers)
+    (with_headers / "compile_flags.txt").write_text("-Wall\n-O2\n\n-I\ninclude\n-DMORE=1\n-std=gnu17\n")
+    assert [program.name for program in resolve(with_headers)] == ["beside.c", "deep/er/below.c"]
+    before = [program.digest for program in resolve(with_headers)]
+    (with_headers / "compile_flags.txt").write_text("-Iinclude\n-DMORE=2\n")
+    assert not set(before) & {program.digest for program in resolve(with_headers)}
+
+
+def test_flags_above_the_named_folder_are_not_read(with_headers: Path) -> None:
+    (with_headers / "compile_flags.txt").write_text("-Iinclude\n-DMORE=1\n")
+    with pytest.raises(ProgramError, match=r"'own.h' file not found"):
+        resolve(with_headers / "deep")
+
+
+@pytest.mark.parametrize("flag", ["-fplugin=evil.so", "-Xclang", "@more", "-mllvm", "-B/evil", "--config=evil"])
+def test_flag_that_could_run_code_is_refused(with_headers: Path, flag: str) -> None:
+    (with_headers / "compile_flags.txt").write_text(f"-Iinclude\n{flag}\n")
+    with pytest.raises(ProgramError, match=rf"compile_flags.txt: {flag}: expected flags of the preprocessor or the language"):
+        resolve(with_headers)
+
+
+def test_flag_without_its_value_is_named(with_headers: Path) -> None:
+    (with_headers / "compile_flags.txt").write_text("-DMORE=1\n-I\n")
+    with pytest.raises(ProgramError, match=r"compile_flags.txt: -I has no value"):
+        resolve(with_headers)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
+from mlcb_gym.errors import ProgramError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
@@ -53,6 +55,8 @@ def evaluation(rows: TraceRows) -> Evaluation:
 
 def test_interval_by_project_draws_whole_projects() -> None:
     alike = estimate([0.8, 0.8, 0.8, 1.25, 1.25, 1.25], ["a"] * 3 + ["b"] * 3)
+    assert alike.by_program is not None
+    assert alike.by_project is not None
     assert alike.mean == pytest.approx(1.0)
     assert (alike.by_project.low, alike.by_project.high) == pytest.approx((0.8, 1.25))
     assert alike.by_project.low < alike.by_program.low < 1 < alike.by_program.high < alike.by_project.high
@@ -62,6 +66,13 @@ def test_interval_by_project_draws_whole_projects() -> None:
 def test_intervals_are_equal_where_every_program_is_a_project() -> None:
     apart = estimate(RATIOS, ["a", "b", "c", "d"])
     assert apart.by_program == apart.by_project
+
+
+def test_one_project_has_no_interval() -> None:
+    alike = estimate([0.5, 1.0], ["a", "a"])
+    assert alike.by_program is not None
+    assert alike.by_project is None
+    assert estimate([0.5], ["a"]).by_program is None
 
 
 def test_project_with_more_programs_weighs_more() -> None:
@@ -90,6 +101,8 @@ def test_time_of_a_failed_episode_is_not_known(rows: TraceRows, evaluation: Eval
 def test_pair_is_compared_program_by_program(evaluation: Evaluation) -> None:
     size = evaluation.estimates(POLICY, BEST_FIXED)["size"]
     assert size is not None
+    assert size.by_program is not None
+    assert size.by_project is not None
     assert (size.mean, size.by_program.low, size.by_project.high) == pytest.approx((0.5, 0.5, 0.5))
 
 
@@ -106,6 +119,64 @@ def test_table_and_json_say_the_same(evaluation: Evaluation, tmp_path: Path) -> 
     assert written["summary"]["policy, guarded"]["time"] is None
     assert written["ratios"]["size"]["policy, guarded"] == [0.9, 0.8, 1.0, 1.0]
     assert (tmp_path / "evaluation.png").stat().st_size > 0
+
+
+@pytest.fixture
+def few_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few of the policies that do not learn, for less to play."""
+    references, portfolios = posetrl._references(FixedSequences("default<Oz> ; iroutliner", ("default<Oz>", "default<Oz> ; iroutliner")))
+    monkeypatch.setattr(PosetRLEnv, "record", replace(PosetRLEnv.record, reference_policies=references, portfolios=portfolios))
+
+
+@pytest.mark.usefixtures("few_references")
+def test_module_without_a_function_is_in_no_mean(tmp_path: Path, leaf: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    evaluation = evaluate_metrics(shipped()["posetrl"], tmp_path, best_of=(1,))
+    assert (evaluation.programs, evaluation.left_out) == (["leaf.c"], ["data.c"])
+    assert {len(ratios) for ratios in evaluation.ratios["size"].values()} == {1}
+    assert evaluation.remark == "left out of every mean: 1 program without a function"
+
+
+@pytest.mark.parametrize("task", ["inliner", "eviction"])
+def test_program_with_functions_but_no_decision_counts_one(task: str, leaf: Path) -> None:
+    evaluation = evaluate_metrics(shipped()[task], leaf, best_of=(1,))
+    (first, *_) = evaluation.ratios.values()
+    assert {ratio for ratios in first.values() for ratio in ratios} == {1.0}
+    assert (evaluation.left_out, evaluation.failures) == ([], {})
+
+
+def test_programs_without_a_function_alone_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    with pytest.raises(ProgramError, match=r"^data.c: no function to compile"):
+        evaluate_metrics(shipped()["inliner"], tmp_path, best_of=(1,))
+
+
+def test_failures_keep_their_penalty_and_are_counted_with_their_reasons(rows: TraceRows, evaluation: Evaluation) -> None:
+    failed = replace(traces([0.5])[0], error="p0: crash", ratios=())
+    for method in ("risky", "as risky"):
+        rows.add(method, [failed, *traces(RATIOS)[1:]])
+    assert evaluation.ratios["size"]["risky"][0] == FAILED_RATIO
+    assert evaluation.remark == "failed, and counted with a penalty: 2 episodes (p0: crash)"
+
+
+def test_interval_over_one_project_is_not_printed(tmp_path: Path) -> None:
+    made = TraceRows(Evaluation(policy="mine", programs=["p0", "p1"], projects=["a", "a"], baseline=OZ), SIZE)
+    made.add_baseline()
+    made.add(POLICY, traces([0.5, 0.9]))
+    made.evaluation.write(tmp_path)
+    console = Console(width=250, file=io.StringIO(), record=True)
+    console.print(made.evaluation.table())
+    shown = console.export_text()
+    assert "2 programs of 1 project" in shown
+    assert shown.count("0.5000-0.9000") == 1
+
+
+def test_sub_folders_are_projects(tmp_path: Path) -> None:
+    for name in ("own.c", "zlib/a.c", "zlib/deep/b.c", "lz4/c.c"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("int f(int x) { return x; }\n")
+    root = tmp_path.name
+    assert [program.project for program in resolve(tmp_path)] == [f"{root}/lz4", root, f"{root}/zlib", f"{root}/zlib"]
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -125,9 +196,8 @@ def test_other_levels_are_clangs_own(make_env: Callable[..., PosetRLEnv], tmp_pa
     assert trace.measured["size"] == object_size(tmp_path / "aes.o")
 
 
-def test_policy_is_evaluated_against_everything_that_does_not_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    references, portfolios = posetrl._references(FixedSequences("default<Oz> ; iroutliner", ("default<Oz>", "default<Oz> ; iroutliner")))
-    monkeypatch.setattr(PosetRLEnv, "record", replace(PosetRLEnv.record, reference_policies=references, portfolios=portfolios))
+@pytest.mark.usefixtures("few_references")
+def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:
     evaluation = evaluate_metrics(shipped()["posetrl"], ["embedded/test/aes"], best_of=(1, 2))
     sizes = evaluation.ratios["size"]
     assert {POLICY, OZ, BEST_FIXED, "coreset, best of 2", "random, best of 1", "random, best of 2"} < set(evaluation.methods)

@@ -2,24 +2,37 @@
 """Recipes and the training loop, on a task whose optimum is known."""
 
 import io
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 import ray
 import torch
+from ray.tune.trainable import trainable
 from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from mlcb_gym.errors import TrainingError
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.errors import ProgramError, TrainingError
+from mlcb_gym.rollout.play import Script, replay
+from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
+from mlcb_gym.training.curves import Curves
+from mlcb_gym.training.interruption import Interruption
+from mlcb_gym.training.loop import Loop, _ratios
 from mlcb_gym.training.profile import Shares, Stopwatch
+from mlcb_gym.training.progress import Display, status_line
 from mlcb_gym.training.registry import algorithms
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.train import Budget, _check_learns, train
 from mlcb_gym.training.training_env import Environment, Shaping, TrainingEnv
 from tests.support import known_optimum
 from tests.support.known_optimum import OPTIMUM, PROGRAMS
@@ -39,16 +52,28 @@ def ray_ends() -> Iterator[None]:
     ray.shutdown()
 
 
-def run(output: Path, *, algorithm: str = "ppo", iterations: int = 2, resume: bool = False, weights: Any = None, **changes: Any) -> Path:
+def run(
+    output: Path,
+    *,
+    algorithm: str = "ppo",
+    iterations: int = 2,
+    validate_every: int = 1,
+    programs: Sequence[str] = TRAIN,
+    validation: Sequence[str] = VALIDATION,
+    resume: bool = False,
+    weights: Any = None,
+    console: Console | None = None,
+    **changes: Any,
+) -> Path:
     return train(
-        Environment("KnownOptimum-v0", {"programs": TRAIN}),
+        Environment("KnownOptimum-v0", {"programs": programs}),
         recipe=recipe(algorithm, SMALL[algorithm] | changes),
-        validation=VALIDATION,
+        validation=validation,
         output=output,
-        budget=Budget(iterations=iterations, validate_every=1),
+        budget=Budget(iterations=iterations, validate_every=validate_every),
         resume=resume,
         weights=weights,
-        console=Console(file=io.StringIO()),
+        console=console or Console(file=io.StringIO()),
     )
 
 
@@ -72,9 +97,126 @@ def test_resumed_run_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_second_run_into_the_same_folder_is_refused(tmp_path: Path) -> None:
     run(tmp_path, iterations=1)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(TrainingError, match="holds a run already"):
+    with pytest.raises(TrainingError, match="holds a run already, expected --resume"):
         run(tmp_path, iterations=1)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def read_curves(output: Path) -> EventAccumulator:
+    curves = EventAccumulator(str(output / "tensorboard"))
+    curves.Reload()
+    return curves
+
+
+def test_first_and_last_validation_are_shown_and_in_the_curves(tmp_path: Path) -> None:
+    shown = io.StringIO()
+    run(tmp_path, iterations=3, validate_every=2, console=Console(file=shown, width=80))
+    curve = read_run(tmp_path / "last")["progress"]["curve"]
+    assert [point["iteration"] for point in curve] == [0, 2, 3]
+    said = [line for line in shown.getvalue().splitlines() if "validation after update" in line]
+    assert [f"{point['ratio']:.4f}" in line for point, line in zip(curve, said, strict=True)] == [True] * 3
+    logged = read_curves(tmp_path).Scalars("validation/ratio")
+    assert [(event.step, pytest.approx(event.value)) for event in logged] == [(point["steps"], point["ratio"]) for point in curve]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "es"])
+def test_curves_have_lengths_actions_and_hyperparameters_and_no_nan(tmp_path: Path, algorithm: str) -> None:
+    run(tmp_path, algorithm=algorithm)
+    curves = read_curves(tmp_path)
+    scalars = curves.Tags()["scalars"]
+    assert {"train/episode_length", "train/ratio", "validation/ratio"} <= set(scalars)
+    assert all(np.isfinite(event.value) for name in scalars for event in curves.Scalars(name))
+    assert 1 <= curves.Scalars("train/episode_length")[-1].value <= 6
+    assert curves.Histograms("train/actions")[-1].histogram_value.max <= 4
+    assert "hparams" in curves.summary_metadata["_hparams_/experiment"].plugin_data.plugin_name
+
+
+def test_curve_of_a_resumed_run_does_not_overlap(tmp_path: Path) -> None:
+    for steps, points in ((0, (10, 50, 100)), (50, (60, 90))):
+        with Curves(tmp_path / "tensorboard", recipe("ppo"), steps=steps) as curves:
+            for point in points:
+                curves.add(point, {"train/ratio": 1.0, "train/return": float("nan")})
+    read = read_curves(tmp_path)
+    assert [event.step for event in read.Scalars("train/ratio")] == [10, 50, 60, 90]
+    assert read.Tags()["scalars"] == ["train/ratio"]
+
+
+def test_resumed_run_keeps_its_programs_validation_and_seed(tmp_path: Path) -> None:
+    run(tmp_path, iterations=1, seed=5)
+    before = read_run(tmp_path / "last")
+    run(tmp_path, iterations=2, resume=True, seed=6, validation=["toy:9"], programs=["toy:9"])
+    after = read_run(tmp_path / "last")
+    assert after["validation"] == list(VALIDATION)
+    assert (after["recipe"], after["environment"]) == (before["recipe"], before["environment"])
+
+
+def test_run_of_another_environment_is_not_resumed(tmp_path: Path) -> None:
+    run(tmp_path, iterations=0)
+    with pytest.raises(TrainingError, match=r"a run of KnownOptimum-v0, expected one of PosetRL-v0"):
+        train(Environment("PosetRL-v0"), recipe=recipe("ppo"), validation=[], output=tmp_path, budget=Budget(iterations=1), resume=True)
+
+
+def test_first_interruption_ends_a_run_after_its_update_and_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = Loop._iterate
+
+    def interrupted(loop: Loop) -> None:
+        interrupt(times=1)
+        update(loop)
+
+    monkeypatch.setattr(Loop, "_iterate", interrupted)
+    shown = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, console=Console(file=shown, width=200), validate_every=10)
+    assert read_run(tmp_path / "last")["progress"]["iteration"] == 1
+    assert "stopping after this update" in shown.getvalue()
+    assert f"{tmp_path}/last holds update 1; `mlcb train KnownOptimum-v0 --output {tmp_path} --resume` goes on" in shown.getvalue()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def interrupt(times: int) -> None:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_second_interruption_ends_a_run_at_once() -> None:
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt), Interruption(lambda: said.append("once")):
+        interrupt(times=3)
+    assert said == ["once"]
+
+
+def test_no_folder_of_a_run_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainable, "DEFAULT_STORAGE_PATH", str(tmp_path / "results"))
+    run(tmp_path / "run", iterations=0)
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def test_reward_without_a_ratio_is_refused_with_what_to_do(program: Path, scripted: ScriptedCompiler) -> None:
+    arguments = {"programs": program, "actions": ["function(mem2reg)", "stop"], "session": scripted}
+    with pytest.raises(TrainingError, match=r"does not measure size, size_oz: expected metrics=.*--env"):
+        _check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions"}))
+    _check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions", "metrics": ["size", "size_oz"]}))
+
+
+def test_display_without_a_terminal_prints_a_line_again_and_again() -> None:
+    shown, asked = io.StringIO(), Event()
+
+    def status() -> str:
+        if "update 1" in shown.getvalue():
+            asked.set()
+        return "update 1"
+
+    with Display(Console(file=shown), "starting", seconds=0.001) as display:
+        display.status = status
+        assert asked.wait(10)
+    assert {"update 1"} <= set(shown.getvalue().splitlines()) <= {"starting", "update 1"}
+
+
+def test_line_of_the_display_fits_a_terminal() -> None:
+    line = status_line(iteration=123_456, rate=12_345.6, ratio=0.98765, best=0.98765, left=359_999, done="validation")
+    assert line == "validation, update 123456, 12346 steps/s, ratio 0.9877, best 0.9877, 4 days, 3:59:59 left"
+    assert len(status_line(iteration=12_345, rate=1234.5, ratio=0.98765, best=0.98765, left=35_999, done="validation")) <= 80
+    assert status_line(iteration=0, rate=None, ratio=None, best=float("inf"), left=None) == "update 0"
 
 
 def test_resuming_nothing_is_refused(tmp_path: Path) -> None:
@@ -172,6 +314,30 @@ def test_time_of_training_holds_no_waits_of_others() -> None:
     shares = Shares.of(training_seconds=env.seconds + 1, env=env, model=Stopwatch())
     assert (shares.compiler, shares.environment) == (0.0, env.seconds)
     assert shares.rllib == pytest.approx(1.0)
+
+
+def test_program_without_a_function_is_in_no_validation(tmp_path: Path, leaf: Path) -> None:
+    (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
+    data, own = resolve(tmp_path)
+    failed, played = Trace(data.name, (), (), "no function has a body"), Trace(own.name, (0,), (0.9,))
+    assert _ratios([data, own], [failed, played]) == [0.9]
+    with pytest.raises(ProgramError, match=r"^data.c: no function to validate on"):
+        _ratios([data], [failed])
+    with pytest.raises(ProgramError, match=r"^leaf.c: no function has a body"):
+        _ratios([own], [replace(failed, program=own.name)])
+
+
+def test_steps_of_episodes_are_counted_while_others_are_played() -> None:
+    env = TrainingEnv(known_optimum.ToyVectorEnv(1), Shaping())
+    counts: list[int] = []
+
+    def script() -> Script[Trace]:
+        counts.append(env.steps)
+        return (yield from replay(PROGRAMS[0], (0, 4)))
+
+    env.play(script() for _ in range(3))
+    assert counts == [0, 2, 4]
+    assert env.steps == 6
 
 
 def test_compilers_that_work_at_once_are_waited_for_once(program: Path, scripted: ScriptedCompiler) -> None:

@@ -14,7 +14,10 @@ from mlcb_gym.errors import TaskError
 class NetworkConfig:
     """The size of a network.
 
-    ``final_gain`` scales the initial weights of the head: near 0 the first policy is uniform over the allowed actions.
+    Args:
+        hidden: the widths of the hidden layers.
+        dropout: the share of activations that are dropped in training.
+        final_gain: the scale of the initial weights of the head: near 0 the first policy is uniform over the allowed actions.
     """
 
     hidden: tuple[int, ...] = (256, 256)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from mlcb_gym.cli.shared_options import EnvArguments, Seed, Task
+from mlcb_gym.cli.shared_options import POLICY, EnvArguments, Seed, Task
 from mlcb_gym.cli.task_options import ENVIRONMENT, task_options
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError, TaskError
@@ -20,7 +20,7 @@ TABLE_WIDTH = 150
 def evaluate(
     ctx: typer.Context,
     task: Task,
-    policy: Annotated[Path | None, typer.Option(help="A policy folder; by default the one that ships.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="A policy folder; by default the one that ships.", **POLICY)] = None,
     split: Annotated[str, typer.Option(help="The split of the task's corpus, unless PROGRAMS are given.")] = "test",
     programs: Annotated[list[str] | None, typer.Option(help="Any programs; repeatable.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of evaluation.json and evaluation.png.")] = Path("evaluation"),
@@ -53,3 +53,5 @@ def evaluate(
     console = Console()
     console.width = max(console.width, TABLE_WIDTH)
     console.print(evaluation.table())
+    if evaluation.remark:
+        print(evaluation.remark)

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from mlcb_gym.cli.shared_options import Cpu, Folder
+from mlcb_gym.cli.shared_options import POLICY, Cpu
 from mlcb_gym.envs import env_class
 
 
 def export(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint, as RUN/best.")],
-    folder: Folder,
+    folder: Annotated[Path, typer.Argument(help="The policy folder to write.")],
     programs: Annotated[
         str | None, typer.Option(help="The programs that decisions are compared on; by default a validation split that the task's record names.")
     ] = None,
@@ -31,18 +31,25 @@ def export(
 
 
 def aot(
-    folder: Folder,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; by default policy.so in FOLDER.")] = None,
+    policy: Annotated[Path, typer.Argument(help="A policy folder, as `mlcb export` writes it, or the task of a policy that ships.", **POLICY)],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write; by default policy.so in the folder, of a policy that ships TASK.so here."),
+    ] = None,
     cpu: Cpu = None,
 ) -> None:
     """Compile a policy ahead of time: one file, `aot:policy.so`, that needs no ONNX Runtime."""
     from mlcb_gym.export.aot import COMPILED, compile_policy
+    from mlcb_gym.policies import shipped
 
-    print(f"aot:{compile_policy(folder, output or folder / COMPILED, cpu=cpu).resolve()}")
+    usual = Path(f"{policy.name}.so") if policy in shipped().values() else policy / COMPILED
+    print(f"aot:{compile_policy(policy, output or usual, cpu=cpu).resolve()}")
 
 
 def clang_config(
-    policies: Annotated[list[Path], typer.Argument(help="Policy folders or compiled policies, each for another task.")],
+    policies: Annotated[
+        list[Path], typer.Argument(help="Policy folders, compiled policies, or tasks of policies that ship; each for another task.", **POLICY)
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
 ) -> None:

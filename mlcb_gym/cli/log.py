@@ -45,7 +45,9 @@ def record(
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="The log to write.")],
     programs: Annotated[str, typer.Option(help="The programs that are compiled.")] = "embedded/train",
-    policy: Annotated[str, typer.Option(help="The policy: default: (LLVM's own heuristic), random, or a policy folder.")] = "default:",
+    policy: Annotated[
+        str, typer.Option(help="The policy: default: (LLVM's own heuristic), random, a policy folder, or the task of a policy that ships.")
+    ] = "default:",
     episodes: Annotated[int, typer.Option(min=1, help="The episodes of each program.")] = 1,
     seed: Seed = 1,
     env: EnvArguments = None,
@@ -57,12 +59,13 @@ def record(
     import numpy as np
 
     from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.policies import policy_path
     from mlcb_gym.rollout import log as logs
     from mlcb_gym.rollout.onnx_policy import OnnxPolicy
     from mlcb_gym.rollout.random_policy import random
 
     (arguments,) = task_options(task, ctx.args, env)
-    exported = None if policy in ("default:", "random") else OnnxPolicy(Path(policy))
+    exported = None if policy in ("default:", "random") else OnnxPolicy(policy_path(policy))
     chosen = resolve(programs)
     with closing(env_class(task)(programs=chosen, **(exported.env_arguments if exported else {}) | arguments)) as made:
         choose = exported.player(made) if exported else random(np.random.default_rng(seed)) if policy == "random" else made.default_action

@@ -8,40 +8,42 @@ from contextlib import suppress
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from mlcb_gym import errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, search, train, vocabulary
+from mlcb_gym import __version__, errors
+from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, search, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
+from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
 
+
+def print_version(wanted: bool) -> None:
+    """Print the version of the package and end the command, if it was asked for."""
+    if wanted:
+        print(f"mlcb_gym {__version__}")
+        raise typer.Exit
+
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
+
+
+@app.callback()
+def _command(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=print_version)] = False,
+) -> None:
+    """Machine learning inside an unmodified LLVM 22."""
 
 
 @app.command("list")
 def list_tasks(
     task: Annotated[str | None, typer.Argument(help="A task, for all of it.", parser=task_name, metavar="[TASK]")] = None,
 ) -> None:
-    """List the tasks, their environments and the policies that ship; and the features of their agents."""
-    from mlcb_gym import spec
-    from mlcb_gym.policies import shipped
-
-    console = Console()
-    chosen = [task] if task else sorted(environments())
-    overview = Table("task", "environment", "policy that ships")
-    for name in chosen:
-        overview.add_row(name, environments()[name], str(shipped().get(name, "")))
-    console.print(overview)
-    for name in chosen:
-        bound = spec.bind(name, {})
-        table = Table("agent", "tensor", "dtype", "shape", "meaning", title=f"{name}: {bound.declared['doc']}", title_justify="left")
-        for agent in bound.agents:
-            for tensor in agent.inputs:
-                table.add_row(agent.name, tensor.name, tensor.dtype, str(list(tensor.shape)), tensor.doc)
-        console.print(table)
-    if task:
+    """List the tasks, their environments and the policies that ship; of one TASK, its tensors and the arguments of its environment."""
+    console = wide_console()
+    if task is None:
+        console.print(tasks_table())
+    else:
+        console.print(tensors_table(task))
         console.print(environment_table(task))
 
 
@@ -84,6 +86,7 @@ for of_task in (train.train, search.search, search.baselines, evaluate.evaluate)
     app.command(cls=TaskCommand, context_settings=ANY_OPTION)(of_task)
 for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
+app.command()(recipes.recipes)
 app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
     app.add_typer(group, name=name)

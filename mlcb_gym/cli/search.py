@@ -25,7 +25,7 @@ def search(
 
     Where several agents act, every sequence of actions is tried, `--sequences 256` of a program at most. Where the compiler has no heuristic, a beam
     search tries every action at the most promising states. Else single other actions are tried, each followed by the heuristic or by `--policy
-    FOLDER`: at `--decisions 12` of a program, or at all with `--improve`.
+    POLICY`: at `--decisions 12` of a program, or at all with `--improve`.
 
     Arguments of the task's environment are options too: `mlcb search TASK --help` lists them.
     """

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from mlcb_gym.envs import environments
+from mlcb_gym.policies import policy_path
+from mlcb_gym.training.registry import algorithms
 
 
 def named_task(text: str) -> str | None:
@@ -23,19 +25,25 @@ def task_name(text: str) -> str:
     return name
 
 
+def algorithm_name(text: str) -> str:
+    """Return the name of an algorithm; an unknown one is an error that lists the known ones."""
+    if text not in algorithms():
+        raise typer.BadParameter(f"{text!r}: expected one of {', '.join(algorithms())}")
+    return text
+
+
 Task = Annotated[str, typer.Argument(help="A task, as `mlcb list` names them.", parser=task_name, metavar="TASK")]
-Programs = Annotated[
-    list[str] | None,
-    typer.Option(help="A corpus, a split of it, a folder or a file; repeatable. By default the training split of the task's corpus."),
-]
-EnvArguments = Annotated[
-    list[str] | None, typer.Option("--env", help="An argument of the environment, as max_steps=3; repeatable. `--max-steps 3` does the same.")
-]
-Folder = Annotated[Path, typer.Argument(help="A policy folder, as `mlcb export` writes it.")]
+PROGRAMS_HELP = "A corpus, a split of it, a folder or a file; repeatable. By default the training split of the task's corpus."
+ENV_HELP = "An argument of the environment, as max_steps=3; repeatable. `--max-steps 3` does the same."
+SEED_HELP = "The seed of all that is drawn at random."
+Programs = Annotated[list[str] | None, typer.Option(help=PROGRAMS_HELP)]
+EnvArguments = Annotated[list[str] | None, typer.Option("--env", help=ENV_HELP)]
+POLICY = {"parser": policy_path, "metavar": "POLICY"}
+"""The settings of an argument or option that names a policy."""
 Cpu = Annotated[
     str | None, typer.Option(help="The processor that it may run on: baseline, x86-64-v2, x86-64-v3 (the default on x86-64) or x86-64-v4.")
 ]
-Seed = Annotated[int, typer.Option(help="The seed of all that is drawn at random.")]
+Seed = Annotated[int, typer.Option(help=SEED_HELP)]
 
 
 def training_programs(task: str, programs: list[str] | None) -> list[str]:
@@ -43,3 +51,10 @@ def training_programs(task: str, programs: list[str] | None) -> list[str]:
     from mlcb_gym.envs import env_class
 
     return programs or [f"{env_class(task).record.corpus}/train"]
+
+
+def absolute(programs: list[str]) -> list[str]:
+    """Return names of programs that mean the same in any folder: paths are made absolute, corpora stay."""
+    from mlcb_gym.corpus.registry import corpus_of
+
+    return [uri if corpus_of(uri) else str(Path(uri).absolute()) for uri in programs]

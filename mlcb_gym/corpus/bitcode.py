@@ -2,14 +2,17 @@
 """From a source file to bitcode as an honest -Oz sees it, kept in a content-addressed cache."""
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.compile_flags import flags_of
 from mlcb_gym.errors import ProgramError
 from mlcb_gym.toolchain import tool
 
@@ -19,28 +22,49 @@ UNOPTIMIZED = ("-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", "-g
 SOURCES = {".c": "clang", ".cpp": "clang++", ".cc": "clang++", ".cxx": "clang++"}
 SUFFIXES = (".bc", ".ll", *SOURCES)
 
+_INCLUDING = re.compile(rb"include|import|embed|__has|__DATE|__TIME")
+"""The words without which a program is its text alone."""
+_INCLUDING_FLAGS = ("-include", "-imacros")
+
 _MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
-def bitcode(path: Path) -> Path:
-    """Return the bitcode of one file: the file itself, or what it is compiled or assembled to."""
+def bitcode(path: Path, root: Path | None = None) -> Path:
+    """Return the bitcode of one file: the file itself, or what it is compiled or assembled to.
+
+    Args:
+        root: the folder up to which ``compile_flags.txt`` is looked for; by default the file's own.
+
+    Raises:
+        ProgramError: there is no such file, it is of another kind, or it does not compile.
+    """
     if not path.is_file():
         raise ProgramError(f"{path}: no such file")
     if path.suffix == ".bc":
         return _checked(path)
     if path.suffix == ".ll":
-        return _cached(path, path.read_bytes(), (str(tool("llvm-as")), path.name))
+        return _cached((str(tool("llvm-as")), path.name), path.read_bytes(), path)
     if path.suffix in SOURCES:
-        return _compiled(path)
+        command = _command(path.suffix, path.name, flags_of(path, root or path.parent))
+        return _cached(command, _preprocessed(command, path), path)
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
 
 
-def bitcode_of_text(text: str, name: str) -> Path:
-    """Return the bitcode of a C program that is in no file."""
+def bitcode_of_text(text: str, name: str, *, headers: str) -> Path:
+    """Return the bitcode of a C program that is in no file.
+
+    Args:
+        headers: a text that includes the same headers in the same way. It is preprocessed in place of ``text``, once in a process, so that many
+            programs of the same headers are found in the cache at once.
+    """
+    command = _command(".c", f"{name}.c", ())
+    content = _preprocessed_text(headers) + text.encode()
+    if (cached := _place(command, content)).exists():
+        return cached
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.c"
         path.write_text(text)
-        return _compiled(path)
+        return _cached(command, content, path)
 
 
 def is_bitcode(path: Path) -> bool:
@@ -49,6 +73,15 @@ def is_bitcode(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(4) in _MAGIC
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a file is bitcode that defines no function."""
+    try:
+        text = run((tool("llvm-dis"), path, "-o", "-"), subject=str(path))
+    except ProgramError:
+        return False
+    return not text.startswith(b"define ") and b"\ndefine " not in text
 
 
 def write_module(path: Path, bitcode: bytes) -> None:
@@ -65,16 +98,28 @@ def _checked(path: Path) -> Path:
     return path
 
 
-def _compiled(path: Path) -> Path:
+def _command(suffix: str, name: str, flags: Sequence[str]) -> tuple[str, ...]:
     # Clang runs beside the file and sees its bare name, so that neither the bitcode nor its digest knows the machine's paths.
-    command = (str(tool(SOURCES[path.suffix])), *UNOPTIMIZED, path.name)
-    preprocessed = run((command[0], "-E", "-Oz", "-w", path.name), subject=str(path), folder=path.parent)
-    return _cached(path, preprocessed, command)
+    return (str(tool(SOURCES[suffix])), *UNOPTIMIZED, *flags, name)
 
 
-def _cached(path: Path, content: bytes, command: Sequence[str]) -> Path:
-    key = sha256("\0".join(command).encode() + b"\0" + content).hexdigest()
-    cached = user_cache_path("mlcb_gym") / "bitcode" / key[:2] / f"{key}.bc"
+def _preprocessed(command: Sequence[str], path: Path) -> bytes:
+    """Return a source with all that it includes; of one that includes nothing, itself."""
+    text = path.read_bytes()
+    if not _INCLUDING.search(text) and not any(flag.startswith(_INCLUDING_FLAGS) for flag in command):
+        return text
+    compiler, *rest = command
+    return run((compiler, "-E", *rest), subject=str(path), folder=path.parent)
+
+
+@cache
+def _preprocessed_text(text: str) -> bytes:
+    return run((str(tool("clang")), *UNOPTIMIZED, "-E", "-x", "c", "-"), subject="headers", stdin=text.encode())
+
+
+def _cached(command: Sequence[str], content: bytes, path: Path) -> Path:
+    """Return what a command makes of a file, by the digest of the command and of ``content``."""
+    cached = _place(command, content)
     if not cached.exists():
         cached.parent.mkdir(parents=True, exist_ok=True)
         # Renamed when complete: several processes may compile the same file at once.
@@ -83,3 +128,8 @@ def _cached(path: Path, content: bytes, command: Sequence[str]) -> Path:
             run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent)
             unfinished.replace(cached)
     return cached
+
+
+def _place(command: Sequence[str], content: bytes) -> Path:
+    key = sha256("\0".join(command).encode() + b"\0" + content).hexdigest()
+    return user_cache_path("mlcb_gym") / "bitcode" / key[:2] / f"{key}.bc"

@@ -18,21 +18,24 @@ def is_described(folder: Path) -> bool:
     return (folder / DESCRIPTION).is_file()
 
 
-def described(folder: Path) -> list[tuple[str, Path]]:
-    """Return the modules of a corpus, in its order: their names and their bitcode.
+def described(folder: Path) -> list[tuple[str, Path, str | None]]:
+    """Return the modules of a corpus, in its order: their names, their bitcode, and their projects where the description names these.
 
     Raises:
         ProgramError: the description is none, lists nothing, or names what is not there.
     """
     file = folder / DESCRIPTION
     try:
-        names = json.loads(file.read_text())["modules"]
+        description = json.loads(file.read_text())
+        names, projects = description["modules"], description.get("projects", {})
     except (ValueError, KeyError, TypeError) as error:
         raise ProgramError(f'{file}: expected an object with "modules", got {type(error).__name__}: {error}') from error
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise ProgramError(f'{file}: expected the names of modules in "modules"')
-    modules = [(name, folder / (name + BITCODE)) for name in names]
-    for _, path in modules:
+    if not isinstance(projects, dict) or not all(isinstance(project, str) for project in projects.values()):
+        raise ProgramError(f'{file}: expected an object with the names of projects in "projects"')
+    modules = [(name, folder / (name + BITCODE), projects.get(name)) for name in names]
+    for _, path, _ in modules:
         if not is_bitcode(path):
             raise ProgramError(f"{path}: named in {DESCRIPTION}, expected LLVM bitcode")
     return modules

@@ -18,6 +18,8 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), composed
     kernels by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a
     ``corpus_description.json``, as MLGO's tools write it, the modules listed there), or a sequence of these. Sources are compiled once and cached.
+    ``compile_flags.txt`` beside a source, or above it in the folder, has the flags that it needs, one a line (see ``compile_flags``).
+    In a folder, each sub-folder is a project; a description names them itself under ``"projects"``, an object with the project of each module.
 
     Raises:
         ProgramError: a program is missing or does not compile, or there is none.
@@ -43,7 +45,7 @@ def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
         return tuple(corpus.programs(uri))
     path = Path(uri)
     if mlgo.is_described(path):
-        return tuple(Program.of(name, str(file), file, path.resolve().name) for name, file in mlgo.described(path))
+        return tuple(Program.of(name, str(file), file, project or _project(path, name)) for name, file, project in mlgo.described(path))
     if path.is_dir():
         return tuple(_of_file(file, path) for file in _files(path))
     if not path.exists():
@@ -59,4 +61,11 @@ def _files(folder: Path) -> Iterable[Path]:
 
 
 def _of_file(path: Path, root: Path) -> Program:
-    return Program.of(path.relative_to(root).as_posix(), str(path), bitcode.bitcode(path), root.resolve().name)
+    name = path.relative_to(root).as_posix()
+    return Program.of(name, str(path), bitcode.bitcode(path, root), _project(root, name))
+
+
+def _project(root: Path, name: str) -> str:
+    """Return the project of a program: the folder, and the first sub-folder on the way to it."""
+    first, *below = Path(name).parts
+    return f"{root.resolve().name}/{first}" if below else root.resolve().name

@@ -47,7 +47,9 @@ def _embedded_source(program: Program, folder: Path) -> Path:
 
 def _kernels(uri: str) -> Iterator[Program]:
     for kernel in named(uri):
-        yield Program.of(kernel.uri, kernel.uri, bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name), kernel.category)
+        yield Program.of(
+            kernel.uri, kernel.uri, bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name, headers=kernels.source([])), kernel.category
+        )
 
 
 def _kernel_source(program: Program, folder: Path) -> Path:

@@ -50,6 +50,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     observation_space: spaces.Dict
     num_actions: int
     """The number of choices; 0 where the agent gives a value."""
+    metrics: tuple[str, ...]
+    """The names of the metrics that are measured."""
     objective: tuple[str, str] | None
     """The metric of ``ratio`` and its baseline, what the compiler's own heuristic reaches in it; None where nothing is measured."""
     takes_models: bool
@@ -76,6 +78,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self.render_mode, self.programs = chosen.render_mode, resolve(programs)
         self._objective, self._dense, self.objective = objective, dense, objective.ratio
         request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
+        self.metrics = tuple(request.metrics)
         self.deterministic = TIMES.isdisjoint(request.metrics)
         self.session, owned = chosen.open(new_session)
         self._driver = Driver(self.task, parameters, request, session=self.session, owned=owned, wrap=wrap, check=chosen.check)

@@ -137,6 +137,7 @@ class InlinerEnv(CompilerEnv):
         baseline="-Oz",
         reference_policies={"always": always(1), "never": always(0)},
         search_priority=search_priority,
+        expected="--programs embedded/train --iterations 6: 1.3514 before, 1.1111 after (seed 1, 2 cores, commit 4ae805c)",
     )
     parameters = ("pipeline", "growth", "embedding", "context")
 

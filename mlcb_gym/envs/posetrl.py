@@ -195,6 +195,7 @@ class PosetRLEnv(CompilerEnv):
         random={"actions": "default", "start": UNOPTIMIZED, "max_steps": MAX_STEPS},
         fixed_sequences=fixed_sequences,
         usual_sequences=(OZ, *PIPELINES.values(), f"{OZ} ; iroutliner ; {OZ}"),
+        expected="--programs embedded/train --iterations 5: 1.3377 before, 1.0144 after (seed 1, 2 cores, commit 4ae805c)",
     )
     parameters = ("actions", "start", "max_steps", "unique", "observation")
 

@@ -78,6 +78,8 @@ class TaskRecord:
             episode; None where the actions are no pipelines.
         usual_sequences: pipeline texts that are tried as fixed sequences beside those that a search found.
         parity: the corpus that runtimes are compared on.
+        expected: the result of a short training with the default recipe: the options of `mlcb train`, and the ratio of the validation programs before
+            and after, with seed, machine and commit.
     """
 
     corpus: str = "default"
@@ -97,3 +99,4 @@ class TaskRecord:
     fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     usual_sequences: Sequence[str] = ()
     parity: str = "embedded"
+    expected: str = ""

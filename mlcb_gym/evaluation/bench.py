@@ -19,7 +19,7 @@ class Bench:
     """The programs of an evaluation in several environments at once: seconds are those of a compiler's own thread."""
 
     def __init__(self, pool: EnvPool, programs: Sequence[Program]) -> None:
-        self._pool, self._programs = pool, programs
+        self._pool, self.programs = pool, programs
 
     def env(self, **arguments: Any) -> CompilerEnv:
         """Return one of the environments with these arguments."""
@@ -31,7 +31,7 @@ class Bench:
 
     def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
         """Return the result of a script on each program, in their order."""
-        shown = track(self._programs, description=label, transient=True, disable=not sys.stdout.isatty())
+        shown = track(self.programs, description=label, transient=True, disable=not sys.stdout.isatty())
         return play_in_order(self._pool.envs(**arguments), map(script, shown))
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from mlcb_gym.corpus import bitcode
 from mlcb_gym.corpus.command import run
+from mlcb_gym.corpus.compile_flags import flags_of
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.corpus.registry import corpus_of, source_of
 from mlcb_gym.errors import ProgramError
@@ -45,7 +46,8 @@ class Executables:
         self._program, self._folder, self._names = program, folder, count()
         corpus = corpus_of(program.uri)
         self._times_itself = corpus is not None and corpus.times_itself
-        self._source = source_of(program, folder)
+        self._source = source_of(program, folder).absolute()
+        self._flags = flags_of(self._source, self._source.parent) if self._source.suffix in bitcode.SOURCES else ()
         (plain,) = self.build([("-O0",)])
         self._expected = run((plain,), subject=program.name, seconds=SECONDS)
 
@@ -68,7 +70,9 @@ class Executables:
 
     def _compile(self, flags: Sequence[str]) -> Path:
         unnamed = self._folder / f"{next(self._names)}.unnamed"
-        run((tool(bitcode.SOURCES.get(self._source.suffix, "clang")), *COMMON, *flags, "-c", self._source, "-o", unnamed), subject=self._program.name)
+        compiler = tool(bitcode.SOURCES.get(self._source.suffix, "clang"))
+        command: tuple[str | Path, ...] = (compiler, *COMMON, *self._flags, *flags, "-c", self._source, "-o", unnamed.absolute())
+        run(command, subject=self._program.name, folder=self._source.parent)
         return unnamed.replace(self._folder / f"{sha256(unnamed.read_bytes()).hexdigest()}.o")
 
     def _link(self, compiled: Path) -> Path:

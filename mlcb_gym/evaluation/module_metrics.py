@@ -4,17 +4,19 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.progress import track
 
+from mlcb_gym.corpus.bitcode import is_empty
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import ReferencePolicy, TaskRecord
-from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
+from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
@@ -40,7 +42,9 @@ def evaluate_metrics(
     seed: int = 1,
     environment: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """Evaluate a policy folder, one greedy episode a program, as the record of its task has it. A program without a decision counts as 1.
+    """Evaluate a policy folder, one greedy episode a program, as the record of its task has it.
+
+    A program without a decision counts as 1, one that fails as ``Trace.scored``, with a penalty; one without a function is left out.
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
@@ -49,6 +53,7 @@ def evaluate_metrics(
         environment: arguments of all environments, beside those of the policy.
 
     Raises:
+        ProgramError: no program has a function.
         TaskError: the task is not searched, not about size, or measures nothing; or an argument of ``environment`` is the evaluation's own.
     """
     policy, chosen = OnnxPolicy(folder), resolve(programs)
@@ -60,16 +65,29 @@ def evaluate_metrics(
     with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen)) as bench:
         if search:
             _check_searched(bench.env())
-        rows = TraceRows.of(folder.name, chosen, made.record, bench.env())
-        rows.add_guarded(POLICY, bench.run(_player(policy, bench.env(), made.record), POLICY))
+        traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
+        rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
+        rows.evaluation.left_out = left_out
+        rows.add_guarded(POLICY, traces)
         _add_references(rows, bench, made.record)
         if search:
-            rows.add(SEARCH, [searched(bench.env(), program) for program in track(chosen, description=SEARCH, transient=True)])
+            rows.add(SEARCH, [searched(bench.env(), program) for program in track(bench.programs, description=SEARCH, transient=True)])
         _add_best(rows, bench, made.record, best_of, seed)
     if whole:
         sizes = evaluate_linked(folder, whole)
-        rows.evaluation.notes.append(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f} ({sizes.by_program})")
+        interval = f" ({sizes.by_program})" if sizes.by_program else ""
+        rows.evaluation.notes.append(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f}{interval}")
     return rows.evaluation
+
+
+def _without_empty(bench: Bench, traces: Sequence[Trace]) -> tuple[list[Trace], list[str]]:
+    """Leave programs without a function out of a bench. Return the traces of the others, and the names of those."""
+    kept = [trace.steps > 0 or not is_empty(program.bitcode) for program, trace in zip(bench.programs, traces, strict=True)]
+    left_out = [program.name for program, keep in zip(bench.programs, kept, strict=True) if not keep]
+    if not any(kept):
+        raise ProgramError(f"{', '.join(left_out)}: no function to compile, expected one in at least one program")
+    bench.programs = list(compress(bench.programs, kept))
+    return list(compress(traces, kept)), left_out
 
 
 def _checked(made: type[CompilerEnv], environment: Mapping[str, Any]) -> dict[str, Any]:

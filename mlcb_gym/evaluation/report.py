@@ -11,12 +11,15 @@ import numpy as np
 from rich.table import Table
 
 from mlcb_gym.evaluation.plots import plot_curves, plot_programs
-from mlcb_gym.evaluation.statistics import Estimate, estimate
+from mlcb_gym.evaluation.statistics import Estimate, Interval, estimate
 
 POLICY = "policy"
 """The row of the policy that is evaluated."""
 COUNTS = (1, 10)
 """The numbers of attempts of which the best is taken, by default."""
+
+SHOWN_FAILURES = 3
+"""The number of failures that the remark names; ``evaluation.json`` has all."""
 
 Values = Sequence[float | None]
 Estimates = Mapping[str, Estimate | None]
@@ -34,7 +37,8 @@ class Evaluation:
         ratios: by column and method, in the order of ``programs``; None where a ratio is not known. The first column is the one that counts.
         seconds: by method, the time of each program; None where it is not known.
         time: the column of the ratios of ``seconds``.
-        failures: the messages of compilers that failed.
+        failures: by method, the program and the reason of each episode that failed; the row has its penalty.
+        left_out: programs without a function, which no method can change. They are in no mean.
         pairs: methods that are compared with one another, where both were evaluated.
         optimum: the method that is the best one known. The table then has the part of the gap between baseline and optimum that a method closes.
         margin: the distance from 1 from which on a ratio counts as better or worse.
@@ -52,7 +56,8 @@ class Evaluation:
     ratios: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
     seconds: dict[str, list[float | None]] = field(default_factory=dict)
     time: str = "time"
-    failures: list[str] = field(default_factory=list)
+    failures: dict[str, list[str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
     pairs: Sequence[tuple[str, str]] = ()
     optimum: str | None = None
     margin: float = 0.0
@@ -68,7 +73,8 @@ class Evaluation:
         for column in {**self.ratios, **ratios}:
             self.ratios.setdefault(column, {})[method] = list(ratios.get(column, unknown))
         self.seconds[method] = list(seconds or unknown)
-        self.failures += [f"{method}: {failure}" for failure in failures]
+        if failed := list(failures):
+            self.failures[method] = failed
 
     @property
     def methods(self) -> list[str]:
@@ -83,7 +89,18 @@ class Evaluation:
     @property
     def title(self) -> str:
         """The programs that the methods are compared on."""
-        return f"{len(self.programs)} programs of {len(set(self.projects))} projects{self.conditions}"
+        return f"{_counted(len(self.programs), 'program')} of {_counted(len(set(self.projects)), 'project')}{self.conditions}"
+
+    @property
+    def remark(self) -> str:
+        """The programs that are left out, and the episodes that failed, in one line; empty where there are none."""
+        said = [f"left out of every mean: {_counted(len(self.left_out), 'program')} without a function"] if self.left_out else []
+        if self.failures:
+            failed = [failure for each in self.failures.values() for failure in each]
+            reasons = list(dict.fromkeys(failed))
+            shown = [*reasons[:SHOWN_FAILURES], *(["..."] if len(reasons) > SHOWN_FAILURES else [])]
+            said.append(f"failed, and counted with a penalty: {_counted(len(failed), 'episode')} ({'; '.join(shown)})")
+        return "; ".join(said)
 
     @property
     def compared(self) -> list[tuple[str, str]]:
@@ -138,7 +155,7 @@ class Evaluation:
         column, title = self.columns[0], [self.title]
         for method, other in self.compared:
             found = self.estimates(method, other)[column]
-            title += [f"{method} / {other}: {found.mean:.4f}, by project {found.by_project}"] if found else []
+            title += [f"{method} / {other}: {found.mean:.4f}" + (f", by project {found.by_project}" if found.by_project else "")] if found else []
         label = f"{column} / {column} of {self.baseline}"
         rows = {self._label(method): self.programs_of(column, method) for method in self.shown or self.methods}
         if self.optimum:
@@ -165,7 +182,7 @@ class Evaluation:
     def _cells(self, estimates: Estimates) -> list[str]:
         """Return the cells from the first column to the last ratio."""
         first, *others = (estimates[column] for column in self.columns)
-        cells = ["", "", ""] if first is None else [f"{first.mean:.4f}", str(first.by_program), str(first.by_project)]
+        cells = ["", "", ""] if first is None else [f"{first.mean:.4f}", _text(first.by_program), _text(first.by_project)]
         digits = [2 if column == self.time else 4 for column in self.columns[1:]]
         return cells + ["" if found is None else f"{found.mean:.{places}f}" for found, places in zip(others, digits, strict=True)]
 
@@ -189,8 +206,16 @@ class Evaluation:
         own, time = found[first], found[self.time] if self.time in others else None
         label = f"{method}: {own.mean:.4f}" if own else method
         if self.optimum and own:
-            return f"{label} ({own.by_program})"
+            return f"{label} ({own.by_program})" if own.by_program else label
         return label + (f", time {time.mean:.2f}" if time else "")
+
+
+def _text(interval: Interval | None) -> str:
+    return "" if interval is None else str(interval)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _plain(estimates: Estimates) -> dict[str, Any]:

@@ -27,13 +27,13 @@ class Estimate:
     """A geometric mean over programs and its intervals (percentile bootstrap).
 
     Args:
-        by_program: programs resampled one by one, as if other programs of these projects were drawn.
-        by_project: projects resampled with all their programs, which resemble one another, as if other projects were drawn.
+        by_program: programs resampled one by one, as if other programs of these projects were drawn; None for one program.
+        by_project: projects resampled with all their programs, which resemble one another, as if other projects were drawn; None for one project.
     """
 
     mean: float
-    by_program: Interval
-    by_project: Interval
+    by_program: Interval | None
+    by_project: Interval | None
     programs: int
     projects: int
 
@@ -46,9 +46,11 @@ def estimate(ratios: Sequence[float], projects: Sequence[str], *, seed: int = 0)
     return Estimate(geomean(ratios), by_program, by_project, len(logs), len(names))
 
 
-def _bootstrap(logs: np.ndarray, groups: np.ndarray, seed: int) -> Interval:
-    """Draw whole groups, as many as there are, and return the interval of the means of all drawn values."""
+def _bootstrap(logs: np.ndarray, groups: np.ndarray, seed: int) -> Interval | None:
+    """Draw whole groups, as many as there are, and return the interval of the means of all drawn values; None where there is one group."""
     sums, counts = np.bincount(groups, logs), np.bincount(groups)
+    if len(sums) == 1:
+        return None
     drawn = np.random.default_rng(seed).integers(len(sums), size=(RESAMPLES, len(sums)))
     low, high = np.quantile(np.exp(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)), [0.025, 0.975])
     return Interval(float(low), float(high))

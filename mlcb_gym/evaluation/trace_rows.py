@@ -47,7 +47,7 @@ class TraceRows:
         by_program = list(zip(*tried, strict=True))
         best = [min(traces, key=lambda trace: trace.scored_in(*self._columns[self._first])) for traces in by_program]
         ratios = {column: [trace.scored_in(*pair) for trace in best] for column, pair in self._columns.items()}
-        failures = [f"{trace.program}: {trace.error}" for trace in best if trace.error]
+        failures = [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in best if trace.error]
         self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=failures)
 
     def add_guarded(self, method: str, traces: Sequence[Trace]) -> None:

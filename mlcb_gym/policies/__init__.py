@@ -4,8 +4,27 @@
 from importlib.resources import files
 from pathlib import Path
 
+from mlcb_gym.errors import PolicyError
+
 
 def shipped() -> dict[str, Path]:
     """The folder of every policy that ships, by name."""
     root = Path(str(files(__name__)))
     return {path.parent.name: path.parent for path in sorted(root.glob("*/policy.json"))}
+
+
+def policy_path(text: str) -> Path:
+    """Return the path of a policy that is named as a user names it: by its path, or, of one that ships, by its task.
+
+    A path comes first, unless it is a folder without a policy and a policy of that name ships.
+
+    Raises:
+        PolicyError: there is neither.
+    """
+    path, ships = Path(text), shipped()
+    name = text.replace("-", "_")
+    if name in ships and not path.is_file() and not (path / "policy.json").exists():
+        return ships[name]
+    if not path.exists():
+        raise PolicyError(f"{text}: no such policy, expected a folder that `mlcb export` wrote, or one that ships: {', '.join(ships)}")
+    return path

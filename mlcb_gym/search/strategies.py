@@ -11,6 +11,7 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
+from mlcb_gym.policies import policy_path
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.search import counterfactual as rollouts
@@ -40,7 +41,7 @@ def counterfactual(env: CompilerEnv, *, policy: Path | None = None, decisions: i
     """Return the search of single other actions, each followed by a policy to the end of the episode.
 
     Args:
-        policy: a policy folder; by default the compiler's own heuristic is followed.
+        policy: a policy folder, or the task of a policy that ships; by default the compiler's own heuristic is followed.
         decisions: decisions of a program on average, drawn at random.
         improve: search all decisions, and go on with the better action.
     """
@@ -88,7 +89,7 @@ def _suitable(env: CompilerEnv) -> Callable[..., SearchProgram]:
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
     """Return the policy that is followed where nothing else is tried: here and, where the compiler takes models, there."""
     if policy is not None:
-        exported = OnnxPolicy(policy)
+        exported = OnnxPolicy(policy_path(str(policy)))
         return {"policy": exported.choose, "rest": exported.delegate if env.takes_models else None}
     assert env.heuristic is not None
     heuristic = Heuristic(env.heuristic, env.num_actions)

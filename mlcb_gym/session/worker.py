@@ -61,6 +61,7 @@ def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes],
             [toolchain.worker(), "--control-fd", str(theirs.fileno()), *([] if snapshots is None else [f"--snapshots={snapshots}"])],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
+            process_group=0,  # Ctrl-C in a terminal is for this process, which may still want an answer
             env=toolchain.environment() | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
         )
         return process, ours.detach()

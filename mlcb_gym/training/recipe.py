@@ -24,7 +24,10 @@ class Distillation:
     """Hyperparameters of distillation from decisions with known outcomes (see ``training/imitation/distill.py``).
 
     Args:
+        epochs: passes over all decisions.
+        batch: decisions (of a team: programs) of one update.
         lr: the highest learning rate.
+        weight_decay: the weight decay of AdamW.
         clip: the norm that gradients are clipped to.
         unit: the log ratio that counts as 1 in the loss.
         limit: the largest regret, as a log ratio; beyond it regrets count alike.
@@ -48,7 +51,13 @@ class Distillation:
 
 @dataclass(frozen=True)
 class Decay:
-    """A hyperparameter that falls linearly from ``first`` to ``last`` over so many environment steps, and stays there."""
+    """A hyperparameter that falls linearly, and stays where it ends.
+
+    Args:
+        first: the value at the start.
+        last: the value at the end.
+        steps: the environment steps from the one to the other.
+    """
 
     first: float
     last: float
@@ -64,12 +73,15 @@ class Decay:
 class Recipe(ABC):
     """A training run's hyperparameters. Two runs of the same recipe, environment and commit are equal.
 
+    ``shaping`` is the reward that is learnt, ``distillation`` how first weights are learnt from decisions with known outcomes.
+
     Args:
+        seed: the seed of all that is drawn at random.
         num_envs: compilers at work at once.
         gamma: 1: episodes are short, and only where they end counts.
+        lr: the learning rate.
         steps_per_iteration: environment steps between two updates of the policy.
         statistics_episodes: random episodes from which the features are standardised before the first update.
-        distillation: the hyperparameters of first weights from decisions with known outcomes.
     """
 
     algorithm: ClassVar[str]

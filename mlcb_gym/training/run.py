@@ -2,7 +2,7 @@
 """A training run: its recipe, environment and progress, which a checkpoint holds beside the weights."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ class Run:
     spec: Mapping[str, Any]
     programs: int
     commit: str
+    validation: Sequence[str] = ()
+    """The programs that the best checkpoint is chosen by, by their names."""
     progress: Progress = field(default_factory=Progress)
 
     def to_json(self) -> dict[str, Any]:
@@ -45,6 +47,7 @@ class Run:
             spec=saved["spec"],
             programs=saved["programs"],
             commit=saved["commit"],
+            validation=saved.get("validation", ()),
             progress=Progress(**saved["progress"]),
         )
 

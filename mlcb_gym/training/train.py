@@ -1,55 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The training loop: update, validate, save, until the iterations or the time are used up."""
+"""A training run: its algorithm begins or goes on, and the loop runs in a folder."""
 
+import atexit
+import json
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, cast
 
 import gymnasium
 import ray
 import torch
 from gymnasium import spaces
-from gymnasium.vector import VectorEnv
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 from rich.console import Console
 
 from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
-from mlcb_gym.agents.network import PolicyNetwork
-from mlcb_gym.errors import ProgramError, TrainingError
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import batch, by_agent
-from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.random_policy import random_observations
-from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.spec import AGENT, acting_agent
 from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
+from mlcb_gym.training.curves import Curves
 from mlcb_gym.training.imitation.optimize import limit_threads
-from mlcb_gym.training.profile import Shares, watch_model
+from mlcb_gym.training.loop import Budget, Loop, network_of
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.run import Progress, Run, current_commit
+from mlcb_gym.training.run import Run, current_commit
 from mlcb_gym.training.training_env import Environment, register_for_rllib, training_env
 
-
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """The limits of a run, and the interval of its validations.
-
-    Args:
-        iterations: updates in all, those of a resumed run included.
-        seconds: wall time of this call; the run can be resumed afterwards.
-        validate_every: iterations between two validations; each is a checkpoint too.
-    """
-
-    iterations: int
-    seconds: float = float("inf")
-    validate_every: int = 10
+__all__ = ["Budget", "check_output", "start_ray", "train"]
 
 
 def train(
@@ -67,32 +54,67 @@ def train(
 
     Args:
         environment: the environment; its ``programs`` are the training programs.
-        validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from.
+        validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from; on ``resume``, those of the run.
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
         weights: start from this state of the RLModule (see ``distill``), its feature statistics included; not read on ``resume``.
 
     Raises:
-        TrainingError: ``output`` holds a run already, or holds none to ``resume``, or the weights are of another network.
+        KeyboardInterrupt: Ctrl-C, after the update under way; pressed again, at once. ``console`` has said what is saved.
+        TrainingError: ``output`` holds a run already, or holds none to ``resume``; the weights are of another network; the reward gives no ratio.
     """
     console = console or Console()
     checkpoints = Checkpoints(output)
-    last = checkpoints.path("last")
-    if last is None and resume:
-        raise TrainingError(f"{output}: no run to resume, expected the link 'last' to a checkpoint")
-    if last is not None and not resume:
-        raise TrainingError(f"{output}: holds a run already, expected resume or another folder")
-    start_ray()
+    last = check_output(output, resume=resume)
     with ExitStack() as stack:
-        algorithm, run = _build(environment, recipe) if last is None else _resume(last)
+        display = stack.enter_context(Display(console, "starting compilers and Ray"))
+        stack.push(partial(_say_what_is_saved, console, output, environment))
+        start_ray()
+        algorithm, run = _build(environment, recipe, validation) if last is None else _resume(last, environment, validation)
+        stack.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
         stack.callback(algorithm.stop)
         if last is None:
             _set_weights(algorithm, _statistics(algorithm, recipe) if weights is None else _fitting(algorithm, recipe, weights))
-        envs = stack.enter_context(closing(run.environment.of_programs.make(run.recipe.num_envs, programs=validation)))
-        _Loop(algorithm, run, envs, checkpoints, budget, console).go(output / "tensorboard")
+        envs = stack.enter_context(closing(run.environment.of_programs.make(run.recipe.num_envs, programs=run.validation)))
+        curves = stack.enter_context(Curves(output / "tensorboard", run.recipe, steps=run.progress.steps))
+        Loop(algorithm, run, envs, checkpoints, budget, console, curves, display).go()
     best = checkpoints.path("best")
     assert best is not None
     return best
+
+
+def check_output(output: Path, *, resume: bool) -> Path | None:
+    """Return the last checkpoint in a folder; None where there is none.
+
+    Raises:
+        TrainingError: there is a run, but it is not to be resumed; or there is none to ``resume``.
+    """
+    last = Checkpoints(output).path("last")
+    if last is None and resume:
+        raise TrainingError(f"{output}: no run to resume, expected the link 'last' to a checkpoint")
+    if last is not None and not resume:
+        raise TrainingError(f"{output}: holds a run already, expected --resume to go on with it, or another folder")
+    return last
+
+
+def _say_what_is_saved(
+    console: Console,
+    output: Path,
+    environment: Environment,
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> None:
+    """Print the last checkpoint of a run that Ctrl-C ended, and how to go on; for ``ExitStack.push``."""
+    if kind is not KeyboardInterrupt:
+        return
+    last = Checkpoints(output).path("last")
+    task = getattr(environment.env_class, "task", environment.id)
+    said = f"interrupted before the first checkpoint: {output} holds no run"
+    if last is not None:
+        iteration = read_run(last)["progress"]["iteration"]
+        said = f"interrupted: {output}/last holds update {iteration}; `mlcb train {task} --output {output} --resume` goes on"
+    console.print(said, soft_wrap=True, highlight=False, markup=False)
 
 
 def start_ray() -> None:
@@ -102,26 +124,41 @@ def start_ray() -> None:
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()
     if not ray.is_initialized():
-        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20)
+        folder = tempfile.mkdtemp(prefix="mlcb-ray-")  # Ray leaves its session's folder behind
+        atexit.register(_end_ray, folder)
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20, _temp_dir=folder)
     register_for_rllib()
 
 
-def network_of(algorithm: Algorithm) -> PolicyNetwork:
-    """Return the network of the algorithm's environment runner."""
-    network: PolicyNetwork = algorithm.env_runner.module.network
-    return network
+def _end_ray(folder: str) -> None:
+    ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _build(environment: Environment, recipe: Recipe) -> tuple[Algorithm, Run]:
+def _build(environment: Environment, recipe: Recipe, validation: Sequence[Any]) -> tuple[Algorithm, Run]:
     _check_learns(recipe, environment)
     algorithm = recipe.config(environment).build_algo()
     env = training_env(algorithm).unwrapped
-    return algorithm, Run(recipe, environment, env.envs[0].task_spec.declared, len(env.envs[0].programs), current_commit())
+    names = [str(getattr(program, "uri", program)) for program in validation]
+    return algorithm, Run(recipe, environment, env.envs[0].task_spec.declared, len(env.envs[0].programs), current_commit(), names)
+
+
+def _check_ratio(environment: Environment, env: Any) -> None:
+    """Raise TrainingError where the metrics of a reward give no ratio to the compiler's own heuristic, which policies are compared by."""
+    reward = environment.arguments.get("reward", "of this environment")
+    if env.objective is None:
+        raise TrainingError(f"{environment.id}: reward {reward} measures nothing to compare policies by, expected another reward")
+    if missing := sorted(set(env.objective) - set(env.metrics)):
+        raise TrainingError(
+            f"{environment.id}: policies are compared by {' / '.join(env.objective)}, and reward {reward} does not measure {', '.join(missing)}: "
+            f"expected metrics={json.dumps(env.objective)} (--env 'metrics={json.dumps(env.objective)}'), or another reward"
+        )
 
 
 def _check_learns(recipe: Recipe, environment: Environment) -> None:
-    """Raise TrainingError where the recipe does not learn the agents of the environment."""
+    """Raise TrainingError where the recipe does not learn the agents of the environment, or its reward."""
     with closing(environment.make(1)) as envs:
+        _check_ratio(environment, envs.unwrapped.envs[0])
         asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
         asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
     what = "for a value" if asks_for_value else "several agents" if asks_several else None
@@ -171,101 +208,10 @@ def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> N
     algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
 
 
-def _resume(checkpoint: Path) -> tuple[Algorithm, Run]:
+def _resume(checkpoint: Path, environment: Environment, validation: Sequence[Any]) -> tuple[Algorithm, Run]:
+    """Return the algorithm and the run of a checkpoint. ``validation`` is for runs of before, which do not hold it."""
     run = Run.from_json(read_run(checkpoint))
+    if run.environment.id != environment.id:
+        raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
+    run.validation = run.validation or list(validation)
     return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
-
-
-class _Loop:
-    """One call of ``train``."""
-
-    def __init__(
-        self,
-        algorithm: Algorithm,
-        run: Run,
-        validation: VectorEnv[Any, Any, Any],
-        checkpoints: Checkpoints,
-        budget: Budget,
-        console: Console,
-    ) -> None:
-        self.algorithm, self.run, self.checkpoints, self.budget, self.console = algorithm, run, checkpoints, budget, console
-        self.validation = validation.unwrapped.envs
-        self.env = training_env(algorithm)
-        self.model = watch_model(algorithm)
-        self.training_seconds = 0.0
-
-    @cached_property
-    def _player(self) -> Callable[[PolicyNetwork], Decide]:
-        return self.run.recipe.player(network_of(self.algorithm), self.validation[0])
-
-    @property
-    def progress(self) -> Progress:
-        return self.run.progress
-
-    def go(self, tensorboard: Path) -> None:
-        deadline = time.monotonic() + self.budget.seconds
-        title = f"{self.run.spec['task']} {self.run.recipe.algorithm}"
-        display = Display(tensorboard, title=title, iterations=self.budget.iterations, done=self.progress.iteration, console=self.console)
-        with display:
-            if self.progress.iteration == 0:
-                self._validate({})
-            while self.progress.iteration < self.budget.iterations and time.monotonic() < deadline:
-                scalars = self._iterate()
-                if self.progress.iteration % self.budget.validate_every == 0:
-                    self._validate(scalars)
-                display.advance(self.progress.steps, scalars, self._status(scalars))
-            if self.progress.iteration % self.budget.validate_every != 0:
-                self._validate({})
-        self.console.print(Shares.of(training_seconds=self.training_seconds, env=self.env, model=self.model).table())
-
-    def _iterate(self) -> dict[str, float]:
-        """One update of the policy."""
-        started = time.perf_counter()
-        sampled = self.env.steps
-        result = self.algorithm.train()
-        seconds = time.perf_counter() - started
-        self.training_seconds += seconds
-        steps = self.env.steps - sampled
-        self.progress.iteration += 1
-        self.progress.steps += steps
-        self.progress.seconds += seconds
-        learner = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})
-        scalars = {f"learner/{name}": float(value) for name, value in learner.items() if _is_number(value)}
-        return scalars | {
-            "train/ratio": geomean(self.env.take_ratios() or [float("nan")]),
-            "train/return": float(result.get("env_runners", {}).get("episode_return_mean", float("nan"))),
-            "train/steps_per_second": steps / seconds,
-            "train/errors": float(self.env.errors),
-        }
-
-    def _validate(self, scalars: dict[str, float]) -> None:
-        """One greedy episode per validation program, and a checkpoint."""
-        network = network_of(self.algorithm)
-        network.eval()
-        choose = self._player(network)
-        traces = play_in_order(self.validation, (episode(program, choose) for program in self.validation[0].programs))
-        network.train()
-        scalars["validation/ratio"] = ratio = geomean([_scored(t) for t in traces])
-        progress = self.progress
-        progress.curve.append({"iteration": progress.iteration, "steps": progress.steps, "seconds": progress.seconds, "ratio": ratio})
-        best = ratio < progress.best_ratio
-        progress.best_ratio = min(ratio, progress.best_ratio)
-        self.checkpoints.save(self.algorithm, self.run.to_json(), best=best)
-
-    def _status(self, scalars: Mapping[str, float]) -> str:
-        progress = self.progress
-        return (
-            f"ratio: train {scalars['train/ratio']:.4f} validation {progress.curve[-1]['ratio']:.4f} best {progress.best_ratio:.4f} "
-            f"{scalars['train/steps_per_second']:.0f} steps/s"
-        )
-
-
-def _scored(trace: Trace) -> float:
-    """Return the ratio of an episode; that of its start where the compiler failed. A program that cannot be begun is an error."""
-    if not trace.ratios:
-        raise ProgramError(f"{trace.program}: {trace.error}")
-    return trace.scored
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) or (hasattr(value, "ndim") and value.ndim == 0)

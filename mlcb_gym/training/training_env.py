@@ -54,6 +54,11 @@ class Shaping:
     every state, whereas the sum of the steps' rewards also holds the distance of the module to -Oz, tens of times the differences between policies.
 
     ``reward``: the environment's own, times ``scale``.
+
+    Args:
+        objective: ``final`` or ``reward``.
+        scale: the factor of the reward.
+        limit: the largest log ratio, either way, that counts in a final reward; a failed episode counts as the worst.
     """
 
     objective: Objective = "final"
@@ -76,6 +81,15 @@ class Shaping:
         return self.scale * gains
 
 
+@dataclass
+class Episodes:
+    """The ratios and lengths of episodes that ended, and the actions taken; lengths and actions are not known where models in the compiler decide."""
+
+    ratios: list[float] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    actions: list[float] = field(default_factory=list)
+
+
 class TrainingEnv(VectorWrapper):
     """A wrapper that shapes the reward, and keeps the ratio of every finished episode and the seconds spent in the environment.
 
@@ -88,13 +102,15 @@ class TrainingEnv(VectorWrapper):
         self.seconds = self.waited = 0.0
         self.errors = 0
         self.steps = 0
-        self._ratios: list[float] = []
+        self._episodes = Episodes()
+        self._lengths = np.zeros(self.num_envs, int)
         self._resetting = np.zeros(self.num_envs, bool)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         with self._timed():
             result = self.env.reset(**kwargs)
         self._resetting[:] = False
+        self._lengths[:] = 0
         return result
 
     def step(  # type: ignore[override]
@@ -102,27 +118,40 @@ class TrainingEnv(VectorWrapper):
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         with self._timed():
             observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        self.steps += self.num_envs - int(self._resetting.sum())
+        acted = ~self._resetting
+        self.steps += int(acted.sum())
+        self._lengths += acted
+        self._episodes.actions += np.ravel(np.asarray(actions)[acted]).tolist()
         self._resetting = terminated | truncated
+        self._episodes.lengths += self._lengths[self._resetting].tolist()
+        self._lengths[self._resetting] = 0
         failed = infos.get("_error", np.zeros(self.num_envs, bool))
         self.errors += int(failed.sum())
         for i in np.flatnonzero(terminated & ~failed):
-            self._ratios.append(float(infos["ratio"][i]))
+            self._episodes.ratios.append(float(infos["ratio"][i]))
         return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
 
     def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
         """Play scripts on the sub-environments, several at once, and return their results in order. They count as training."""
         with self._timed():
-            traces = play_in_order(self.unwrapped.envs, scripts)
-        self.steps += sum(trace.steps for trace in traces)
+            traces = play_in_order(self.unwrapped.envs, map(self._counted, scripts))
         self.errors += sum(trace.error is not None for trace in traces)
-        self._ratios += [trace.scored for trace in traces if trace.error is None]
+        self._episodes.ratios += [trace.scored for trace in traces if trace.error is None]
+        for trace in traces:  # of those that models in the compiler decided, actions are not known
+            self._episodes.actions += [float(value) for action in trace.actions for value in np.ravel(action)]
+            self._episodes.lengths += [len(trace.actions)] if trace.actions else []
         return traces
 
-    def take_ratios(self) -> list[float]:
-        """Return the ratios of the episodes that ended since the last call."""
-        ratios, self._ratios = self._ratios, []
-        return ratios
+    def _counted(self, script: Script[Trace]) -> Script[Trace]:
+        """Count the steps of an episode as soon as it ends: an update may play for minutes."""
+        trace = yield from script
+        self.steps += trace.steps
+        return trace
+
+    def take_episodes(self) -> "Episodes":
+        """Return what there is to tell of the episodes that ended, and of all actions taken, since the last call."""
+        episodes, self._episodes = self._episodes, Episodes()
+        return episodes
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

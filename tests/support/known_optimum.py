@@ -45,6 +45,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
     record: ClassVar[TaskRecord] = PosetRLEnv.record
     takes_models = False
+    objective, metrics = ("size", "size_oz"), ("size", "size_oz")
     observation_space: spaces.Dict
 
     def __init__(self, *, programs: tuple[str, ...] = PROGRAMS, max_steps: int = 6, dense: bool = True) -> None:

@@ -8,6 +8,9 @@ from mlcb_gym.corpus.loops.composer import compose
 from mlcb_gym.corpus.loops.kernels import COMPOSED, LOOPS, Kernel, kernels
 from mlcb_gym.errors import ProgramError
 
+MOST = 10_000
+"""Composed kernels that one name may stand for: each is compiled before anything starts."""
+
 
 def named(uri: str) -> tuple[Kernel, ...]:
     """Return all kernels of the table (``"loops"``), those of a split (``"loops/train"``), or one (``"loops/train/NAME"``); or composed kernels
@@ -25,4 +28,7 @@ def _composed(uri: str, seeds: str) -> Iterator[Kernel]:
     first, _, last = seeds.partition("-")
     if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
         raise ProgramError(f"{uri}: expected loops/{COMPOSED}/SEED or loops/{COMPOSED}/FIRST-LAST")
-    return map(compose, range(int(first), int(last or first) + 1))
+    seeds_named = range(int(first), int(last or first) + 1)
+    if len(seeds_named) > MOST:
+        raise ProgramError(f"{uri}: {len(seeds_named)} kernels, expected at most {MOST} at once")
+    return map(compose, seeds_named)

@@ -13,7 +13,14 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass(frozen=True)
 class Replay:
-    """A prioritised replay buffer (Schaul et al., 2016), and the environment steps before the first update."""
+    """A prioritised replay buffer (Schaul et al., 2016).
+
+    Args:
+        capacity: the transitions that it holds.
+        alpha: the exponent of priorities; 0 draws uniformly.
+        beta: the exponent of importance weights; 1 corrects the draw in full.
+        warmup: environment steps before the first update.
+    """
 
     capacity: int = 50_000
     alpha: float = 0.6
@@ -27,6 +34,14 @@ class Dqn(Recipe):
 
     An update of ``batch`` transitions is made per ``fragment`` steps of every environment: one per environment step, RLlib's default,
     costs more than the compiler does.
+
+    Args:
+        epsilon: the share of random actions.
+        batch: transitions of one update.
+        fragment: steps of every environment between two updates.
+        n_step: steps whose rewards are summed up before the value of a state is taken.
+        target_every: environment steps between two copies of the network into the target network.
+        grad_clip: the norm that gradients are clipped to.
     """
 
     algorithm: ClassVar[str] = "dqn"

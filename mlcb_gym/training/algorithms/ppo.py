@@ -13,7 +13,17 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass(frozen=True, kw_only=True)
 class Ppo(Recipe):
-    """PPO without a KL penalty; the entropy bonus decays."""
+    """PPO without a KL penalty; the entropy bonus decays.
+
+    Args:
+        entropy: the weight of the entropy bonus.
+        gae_lambda: the lambda of generalised advantage estimation.
+        clip: how far the ratio of new to old probabilities may leave 1.
+        epochs: passes over the steps of an iteration.
+        minibatch: steps of one gradient step.
+        value_weight: the weight of the loss of the value.
+        grad_clip: the norm that gradients are clipped to.
+    """
 
     algorithm: ClassVar[str] = "ppo"
 

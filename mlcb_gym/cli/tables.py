@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables about tasks: which there are, and what the agents of one observe."""
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from mlcb_gym import spec
+from mlcb_gym.envs import env_class, environments
+from mlcb_gym.policies import shipped
+
+WIDTH = 150
+"""The width of a table in a pipe or a file, where no terminal has a width."""
+
+
+def wide_console() -> Console:
+    """Return a console as wide as the terminal, or of ``WIDTH`` where there is none."""
+    return Console(width=None if sys.stdout.isatty() else WIDTH)
+
+
+def tasks_table() -> Table:
+    """Return a row for each task: its environment, whether a policy ships, and what is decided."""
+    table = Table("task", "environment", "shipped policy", "decision")
+    for task, env_id in sorted(environments().items()):
+        table.add_row(task, env_id, task if task in shipped() else "", _first_line(env_class(task).__doc__))
+    return table
+
+
+def tensors_table(task: str) -> Table:
+    """Return a row for each tensor that an agent of a task observes."""
+    bound = spec.bind(task, {})
+    table = Table("agent", "tensor", "dtype", "shape", "meaning", title=f"{task}: {bound.declared['doc']}", title_justify="left")
+    for agent in bound.agents:
+        for tensor in agent.inputs:
+            table.add_row(agent.name, tensor.name, tensor.dtype, str(list(tensor.shape)), tensor.doc)
+    return table
+
+
+def _first_line(docstring: str | None) -> str:
+    return (docstring or "").strip().partition("\n")[0]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The flags that sources of a folder need: `compile_flags.txt`, one flag a line, as clangd reads it."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mlcb_gym.errors import ProgramError
+
+FLAGS = "compile_flags.txt"
+_PATHS = ("-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
+"""Flags with a path, which is relative to the folder of the file; its value may stand in a line of its own."""
+_KEPT = (
+    *_PATHS,
+    "-D",
+    "-U",
+    "-std=",
+    "--std=",
+    "-ansi",
+    "-pthread",
+    "-fno-",
+    "-funsigned-char",
+    "-fsigned-char",
+    "-fwrapv",
+    "-fcommon",
+    "-fms-extensions",
+)
+_DROPPED = ("-O", "-g", "-W", "-w", "-pedantic", "-c")
+"""Flags that every program is compiled with or without alike."""
+
+
+def flags_of(source: Path, root: Path) -> tuple[str, ...]:
+    """Return the flags in the nearest ``compile_flags.txt`` of a source's folders, from its own up to ``root``; none where there is no such file.
+
+    Only flags of the preprocessor and of the language are taken: others could run code, and folders of programs come from anywhere.
+
+    Raises:
+        ProgramError: the file has another flag.
+    """
+    folder = source.parent
+    folders = [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
+    file = next((file for each in folders if (file := each / FLAGS).is_file()), None)
+    if file is None:
+        return ()
+    lines = [line.strip() for line in file.read_text(errors="replace").splitlines()]
+    return tuple(_kept([line for line in lines if line and not line.startswith("#")], file, folder))
+
+
+def _kept(lines: Sequence[str], file: Path, folder: Path) -> Iterator[str]:
+    """Yield the flags, with paths relative to the folder that the compiler runs in, so that no bitcode knows the machine's."""
+    remaining = iter(lines)
+    for line in remaining:
+        option = next((option for option in _PATHS if line.startswith(option)), None)
+        if option is not None:
+            place = _value(line.removeprefix(option).strip(), remaining, file, option)
+            yield from (option, place if os.path.isabs(place) else os.path.relpath(file.parent / place, folder))
+        elif line in ("-D", "-U"):
+            yield from (line, _value("", remaining, file, line))
+        elif line.startswith(_KEPT):
+            yield line
+        elif not line.startswith(_DROPPED):
+            raise ProgramError(f"{file}: {line}: expected flags of the preprocessor or the language: {' '.join(_KEPT)}")
+
+
+def _value(beside: str, remaining: Iterable[str], file: Path, option: str) -> str:
+    value = beside or next(iter(remaining), "")
+    if not value:
+        raise ProgramError(f"{file}: {option} has no value, expected one beside it or in the next line")
+    return value

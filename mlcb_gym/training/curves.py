@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The curves of a run, for TensorBoard."""
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import hparams
+
+from mlcb_gym.training.hyperparameters import hyperparameters
+
+VALIDATION = "validation/ratio"
+"""The curve that a run is judged by."""
+
+
+class Curves:
+    """A context manager around the writer of a run's folder. Whatever stands there beyond ``steps`` is discarded: a resumed run writes it anew.
+
+    Args:
+        recipe: its hyperparameters are written where the run begins.
+        steps: the environment steps that are behind the run.
+    """
+
+    def __init__(self, folder: Path, recipe: Any, *, steps: int) -> None:
+        self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if steps else None)
+        if not steps:
+            values = {each.key: _plain(each.default) for each in hyperparameters(recipe)}
+            for summary in hparams({"algorithm": recipe.algorithm, **values}, {VALIDATION: 0.0}):
+                self._writer._get_file_writer().add_summary(summary)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._writer.close()
+
+    def add(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Write the scalars that are finite, at an environment step."""
+        for name, value in scalars.items():
+            if isfinite(value):
+                self._writer.add_scalar(name, value, step)
+
+    def add_actions(self, step: int, actions: np.ndarray) -> None:
+        """Write a histogram of the actions that were taken."""
+        if actions.size:
+            self._writer.add_histogram("train/actions", actions, step)
+
+
+def _plain(default: str) -> float | str:
+    """Return a default as TensorBoard takes it: a number, or text."""
+    value = json.loads(default)
+    return value if isinstance(value, (bool, int, float, str)) else default
