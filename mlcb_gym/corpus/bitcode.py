@@ -29,7 +29,7 @@ def bitcode(path: Path) -> Path:
     if path.suffix == ".bc":
         return _checked(path)
     if path.suffix == ".ll":
-        return _cached(path, path.read_bytes(), (str(tool("llvm-as")), path.name))
+        return _cached(path, path.read_bytes(), (str(tool("llvm-as")), _operand(path)))
     if path.suffix in SOURCES:
         return _compiled(path)
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
@@ -67,9 +67,14 @@ def _checked(path: Path) -> Path:
 
 def _compiled(path: Path) -> Path:
     # Clang runs beside the file and sees its bare name, so that neither the bitcode nor its digest knows the machine's paths.
-    command = (str(tool(SOURCES[path.suffix])), *UNOPTIMIZED, path.name)
-    preprocessed = run((command[0], "-E", "-Oz", "-w", path.name), subject=str(path), folder=path.parent)
+    command = (str(tool(SOURCES[path.suffix])), *UNOPTIMIZED, _operand(path))
+    preprocessed = run((command[0], "-E", "-Oz", "-w", _operand(path)), subject=str(path), folder=path.parent)
     return _cached(path, preprocessed, command)
+
+
+def _operand(path: Path) -> str:
+    """Return the name of a file as a tool takes it for one: neither an option nor a file of options."""
+    return f"./{path.name}" if path.name.startswith(("-", "@")) else path.name
 
 
 def _cached(path: Path, content: bytes, command: Sequence[str]) -> Path:
