@@ -7,7 +7,7 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.training.checkpoints import ALGORITHM
+from mlcb_gym.training.checkpoints import ALGORITHM, reading
 
 MODULE = Path(ALGORITHM) / "learner_group" / "learner" / "rl_module" / "default_policy"
 
@@ -16,10 +16,11 @@ def load_network(checkpoint: Path) -> PolicyNetwork:
     """Return the trained network, in evaluation mode.
 
     Raises:
-        PolicyError: ``checkpoint`` is none that ``train`` wrote.
+        PolicyError: ``checkpoint`` is none that ``train`` wrote, or damaged.
     """
     folder = checkpoint.absolute() / MODULE
     if not folder.is_dir():
         raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best or RUN/last (a folder with {MODULE})")
-    network: PolicyNetwork = RLModule.from_checkpoint(str(folder)).network
+    with reading(checkpoint, PolicyError):
+        network: PolicyNetwork = RLModule.from_checkpoint(str(folder)).network
     return network.eval()

@@ -28,7 +28,7 @@ from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.spec import AGENT, acting_agent
-from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
+from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run, reading
 from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.progress import Display
@@ -73,17 +73,19 @@ def train(
         weights: start from this state of the RLModule (see ``distill``), its feature statistics included; not read on ``resume``.
 
     Raises:
-        TrainingError: ``output`` holds a run already, or holds none to ``resume``, or the weights are of another network.
+        TrainingError: ``output`` holds a run already, or none to ``resume`` or a damaged one, or another training writes to it; or the weights
+            are of another network.
     """
     console = console or Console()
     checkpoints = Checkpoints(output)
-    last = checkpoints.path("last")
-    if last is None and resume:
+    if resume and checkpoints.path("last") is None:
         raise TrainingError(f"{output}: no run to resume, expected the link 'last' to a checkpoint")
-    if last is not None and not resume:
-        raise TrainingError(f"{output}: holds a run already, expected resume or another folder")
-    start_ray()
     with ExitStack() as stack:
+        stack.enter_context(checkpoints.held())
+        last = checkpoints.path("last")
+        if last is not None and not resume:
+            raise TrainingError(f"{output}: holds a run already, expected resume or another folder")
+        start_ray()
         algorithm, run = _build(environment, recipe) if last is None else _resume(last)
         stack.callback(algorithm.stop)
         if last is None:
@@ -172,8 +174,9 @@ def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> N
 
 
 def _resume(checkpoint: Path) -> tuple[Algorithm, Run]:
-    run = Run.from_json(read_run(checkpoint))
-    return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
+    with reading(checkpoint, TrainingError):
+        run = Run.from_json(read_run(checkpoint))
+        return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
 
 
 class _Loop:
