@@ -60,7 +60,8 @@ def test_what_was_written_is_formatted(tmp_path: Path, monkeypatch: pytest.Monke
     _, source, environment, _ = write_task("loop_order", Path("loops"))
     style = f"--style=file:{REPOSITORY / '.clang-format'}"
     ruff: list[str | Path] = [Path(sys.executable).with_name("ruff"), "format", "--check", "--config", REPOSITORY / "pyproject.toml"]
-    for command in ([*ruff, environment], ["clang-format-22", "--dry-run", "-Werror", style, source]):
+    clang_format: list[str | Path] = ["clang-format-22", "--dry-run", "-Werror", style]
+    for command in ([*ruff, environment], [*clang_format, source]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
