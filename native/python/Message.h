@@ -26,7 +26,7 @@ nanobind::object toIndex(nanobind::handle Advice);
 /// Answers what an end was asked with an index, or with a float where it asks for a value.
 template <class AnyEnd> void advise(AnyEnd &End, nanobind::handle Advice, double Timeout) {
   if (End.asked() == AdviceKind::Value) {
-    const double Value = nanobind::cast<double>(nanobind::float_(Advice));
+    const auto Value = nanobind::cast<double>(nanobind::float_(Advice));
     return waiting([&] { return End.advise(Value, after(Timeout)); });
   }
   const auto Index = nanobind::cast<int64_t>(toIndex(Advice));
