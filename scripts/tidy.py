@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
@@ -44,22 +44,29 @@ def digest(path: Path) -> str:
 def findings(build: Path, path: Path) -> str:
     """Return what clang-tidy says about a file; empty if it is clean."""
     done = subprocess.run([TIDY, "-p", build, "--quiet", path], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout or done.stderr
+    return "" if done.returncode == 0 else done.stdout or done.stderr or f"{path}: {TIDY} ended with {done.returncode}\n"
 
 
 def main(build: Path) -> int:
-    """Check what changed, put on record what is clean; returns the exit code."""
+    """Check what changed, put on record what is clean as soon as it is known; returns the exit code."""
     compiled = {Path(entry["file"]) for entry in json.loads((build / "compile_commands.json").read_text())}
     now = {f"{path.relative_to(ROOT)} {digest(path)}": path for path in sorted(compiled) if path.is_relative_to(NATIVE)}
     clean = set(RECORD.read_text().splitlines()) & set(now) if RECORD.exists() else set()
     changed = [line for line in now if line not in clean]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = dict(zip(changed, pool.map(lambda line: findings(build, now[line]), changed), strict=True))
-    clean.update(line for line, said in found.items() if not said)
-    RECORD.write_text("".join(f"{line}\n" for line in sorted(clean)))
-    complaints = [said for said in found.values() if said]
-    print("\n".join(complaints), end="")
-    print(f"clang-tidy: {len(changed)} of {len(now)} files read, {len(complaints)} with findings")
+    complaints = 0
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        reading = {pool.submit(findings, build, now[line]): line for line in changed}
+        for read in as_completed(reading):
+            if said := read.result():
+                complaints += 1
+                print(said)
+            else:
+                clean.add(reading[read])
+                RECORD.write_text("".join(f"{line}\n" for line in sorted(clean)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    print(f"clang-tidy: {len(changed)} of {len(now)} files read, {complaints} with findings")
     return 1 if complaints else 0
 
 

@@ -11,7 +11,9 @@ using namespace mlcb;
 struct mlcb_runner {
   Expected<std::unique_ptr<ModelRunner>> Opened;
   bool Bound = false;
-  std::string Message{}, Task{}, Parameters{};
+  std::string Message, Task, Parameters;
+
+  explicit mlcb_runner(Expected<std::unique_ptr<ModelRunner>> Opened) : Opened(std::move(Opened)) {}
 
   mlcb_status failed(const Error &Why) {
     Message = Why.Message;
@@ -94,7 +96,7 @@ Expected<void> checkType(const TensorSpec &Spec, mlcb_dtype Type) {
 
 Expected<void> checkShape(const TensorSpec &Spec, std::span<const int64_t> Shape) {
   const auto Fits = [](const Dim &D, int64_t Length) { return D.How == Dim::Kind::AtMost ? Length >= 0 && Length <= D.Size : Length == D.Size; };
-  if (std::equal(Spec.Shape.begin(), Spec.Shape.end(), Shape.begin(), Shape.end(), Fits))
+  if (std::ranges::equal(Spec.Shape, Shape, Fits))
     return {};
   return invalid("'" + std::string(Spec.Name) + "' cannot have the shape given, it is declared otherwise");
 }
@@ -123,7 +125,7 @@ mlcb_status bind(mlcb_runner &R, const Expected<BoundSpec> &Spec) {
 int mlcb_api_version() noexcept { return MLCB_API_VERSION; }
 
 mlcb_runner *mlcb_open(const char *Uri) noexcept {
-  auto *R = new mlcb_runner{openRunner(orEmpty(Uri))};
+  auto *R = new mlcb_runner(openRunner(orEmpty(Uri)));
   if (!R->Opened)
     R->failed(R->Opened.error());
   return R;

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 /* Grows by one where a compiler built with an older header would not run with the library. */
-#define MLCB_API_VERSION 1
+#define MLCB_API_VERSION 1 /* NOLINT(modernize-macro-to-enum): compared by #if */
 
 #ifdef __cplusplus
 extern "C" {

@@ -21,7 +21,7 @@ Expected<FileDescriptor> openFifo(const std::string &Path, int Mode) {
 
 Rendezvous::~Rendezvous() = default;
 
-Expected<Fifo> Fifo::open(std::string Base, FifoEnd End) {
+Expected<Fifo> Fifo::open(const std::string &Base, FifoEnd End) {
   const bool Learner = End == FifoEnd::Learner;
   auto In = openFifo(Base + (Learner ? ".out" : ".in"), O_RDONLY);
   if (!In)

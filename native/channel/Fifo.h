@@ -17,7 +17,7 @@ Expected<FileDescriptor> openFifo(const std::string &Path, int Mode);
 /// One end of the pair. The reading half is open from the start, so that either side may come first.
 class Fifo final : public Rendezvous {
 public:
-  static Expected<Fifo> open(std::string Base, FifoEnd End);
+  static Expected<Fifo> open(const std::string &Base, FifoEnd End);
 
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted = {}) override;
 

@@ -38,7 +38,7 @@ Expected<std::string> hostOf(const Uri &Where, std::string_view Address) {
 /// The contents of the file that an option or else a variable names; empty where neither does.
 Expected<std::string> contents(const Uri &Where, std::string_view Option, const char *Variable) {
   const char *Named = std::getenv(Variable);
-  const std::string Path(Where.option(Option).value_or(Named ? Named : ""));
+  std::string Path(Where.option(Option).value_or(Named ? Named : ""));
   if (Path.empty() && !Where.option(Option))
     return Path;
   std::ifstream File(Path, std::ios::binary);

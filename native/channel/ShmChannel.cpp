@@ -44,7 +44,7 @@ private:
   }
 
   Expected<size_t> tryReceive(std::span<std::byte> Into) override {
-    const auto Available = In.available();
+    auto Available = In.available();
     if (!Available || (*Available == 0 && !Gone))
       return Available;
     if (*Available == 0)

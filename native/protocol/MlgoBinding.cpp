@@ -90,11 +90,11 @@ Expected<MlgoBinding> MlgoBinding::of(const MlgoHeader &Header, const BoundSpec 
       Result.Mask.resize(Declared.maxElements(), std::byte{1});
     }
     if (Found == Header.Features.end()) {
-      Result.Sources.push_back(std::nullopt);
+      Result.Sources.emplace_back();
       continue;
     }
     const size_t Offset = packedSize({Header.Features.begin(), Found});
-    Result.Sources.push_back(Source{Offset, packedSize({Found, 1}), Found->Type});
+    Result.Sources.emplace_back(Source{Offset, packedSize({Found, 1}), Found->Type});
   }
   Result.Answer = Header.Advice->Type;
   return Result;

@@ -55,7 +55,7 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
 nb::str key(std::string_view Name) { return nb::str(Name.data(), Name.size()); }
 
 nb::tuple toTuple(const std::vector<int64_t> &Shape) {
-  nb::tuple Sizes = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(Shape.size())));
+  auto Sizes = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(Shape.size())));
   for (size_t D = 0; D < Shape.size(); ++D)
     PyTuple_SetItem(Sizes.ptr(), static_cast<Py_ssize_t>(D), PyLong_FromLongLong(Shape[D]));
   return Sizes;

@@ -8,6 +8,7 @@
 
 /* The inputs of an agent in declared order, the mask and those that are not read among them, and of each the lengths of its axes now; then a
  * float for each choice, or one. */
+/* NOLINTNEXTLINE(modernize-use-using): also C */
 typedef void (*mlcb_aot_model)(const void *const *inputs, const int64_t *const *shapes, float *output);
 
 struct mlcb_aot_agent {

@@ -9,8 +9,8 @@ namespace mlcb {
 struct LocalModel::Loaded {
   const AgentSpec &Agent;
   OnnxModel Model;
-  std::vector<float> Output{};
-  std::optional<OnnxQuery> Query{};
+  std::vector<float> Output;
+  std::optional<OnnxQuery> Query;
 };
 
 LocalModel::LocalModel(std::unique_ptr<Loaded> Is) : Is(std::move(Is)) {}

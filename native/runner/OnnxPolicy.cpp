@@ -64,7 +64,7 @@ Expected<std::shared_ptr<const OnnxPolicy>> shared(const std::string &Path, cons
   static std::map<std::pair<std::string, std::string>, std::weak_ptr<const OnnxPolicy>> Open;
   std::error_code Ignored;
   const std::pair Key{std::filesystem::weakly_canonical(Path, Ignored).string(), Digest};
-  const std::lock_guard Lock(Guard);
+  const std::scoped_lock Lock(Guard);
   if (auto Known = Open[Key].lock())
     return Known;
   auto Loaded = Load();

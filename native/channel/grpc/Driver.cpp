@@ -38,7 +38,7 @@ Driver::Driver(std::unique_ptr<grpc::CompletionQueue> Queue) : Queue(std::move(Q
 
 Driver::~Driver() {
   {
-    const std::lock_guard Held(Lock);
+    const std::scoped_lock Held(Lock);
     Closing = true;
   }
   Changed.notify_all();
@@ -50,7 +50,7 @@ void Driver::delegate() {
   if (Delegated)
     return;
   {
-    const std::lock_guard Held(Lock);
+    const std::scoped_lock Held(Lock);
     Delegated = true;
   }
   Changed.notify_all();
@@ -62,7 +62,7 @@ void Driver::addChannel() {
 }
 
 void Driver::removeStream() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   --Streams;
   Changed.notify_all();
 }

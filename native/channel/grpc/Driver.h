@@ -60,7 +60,7 @@ public:
 
   /// Works until IsReady, which locks for itself, or the deadline.
   template <class Fn> void work(Fn IsReady, Deadline Until) {
-    const std::lock_guard Held(Working);
+    const std::scoped_lock Held(Working);
     while (!IsReady() && next(Until))
       ;
   }
@@ -69,18 +69,18 @@ public:
   template <class Fn> Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     for (;;) {
       {
-        const std::lock_guard Held(Lock);
+        const std::scoped_lock Held(Lock);
         if (Delegated)
           Ring.silence();
         if (IsReady())
           return true;
         Ring.Sleeps = Delegated;
       }
-      const auto Passed = pause(Lock, Ring, IsReady, Until, Interrupted);
+      auto Passed = pause(Lock, Ring, IsReady, Until, Interrupted);
       if (!Passed)
         return Passed;
       if (*Passed)
-        return (std::lock_guard(Lock), IsReady());
+        return (std::scoped_lock(Lock), IsReady());
     }
   }
 
@@ -88,7 +88,7 @@ private:
   template <class Fn> Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     if (Delegated)
       return sleep(Ring, Until, Interrupted);
-    work([&] { return (std::lock_guard(Lock), IsReady()); }, sliceOf(Until));
+    work([&] { return (std::scoped_lock(Lock), IsReady()); }, sliceOf(Until));
     return passed(Until, Interrupted);
   }
 

@@ -164,7 +164,7 @@ void Exchange::arrive(std::shared_ptr<ServerStream> New) {
   if (!same(New->header(TokenHeader), Token))
     return New->refuse(grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
   const std::string Name = New->header(NameHeader);
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   if (isFull())
     return New->refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait at the server");
   New->listen();
@@ -183,7 +183,7 @@ bool Exchange::isFull() {
 }
 
 std::shared_ptr<ServerStream> Exchange::first() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   while (!Callers.empty()) {
     auto First = std::move(Callers.front());
     Callers.pop_front();

@@ -57,7 +57,7 @@ size_t Stream::copyOut(std::span<std::byte> Into) {
 
 Expected<size_t> Stream::put(std::span<const ByteSpan> Pieces, const std::string &Name) {
   {
-    const std::lock_guard Held(Lock);
+    const std::scoped_lock Held(Lock);
     if (Over || Broken)
       return peerGone();
     if (!Outgoing.empty())
@@ -80,7 +80,7 @@ Expected<size_t> Stream::put(std::span<const ByteSpan> Pieces, const std::string
 }
 
 std::optional<std::string> Stream::takeName() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   if (Names.empty())
     return {};
   std::string First = std::move(Names.front());
@@ -91,7 +91,7 @@ std::optional<std::string> Stream::takeName() {
 int Stream::fileno() {
   Works.delegate();
   readOn();
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   In.Sleeps = true;
   if (!Came.empty() || Over)
     In.ring();
@@ -126,12 +126,12 @@ void Stream::hangUp(Deadline Until) {
 }
 
 bool Stream::isOver() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   return Over;
 }
 
 std::optional<grpc::Status> Stream::status() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   return Done ? std::optional(How) : std::nullopt;
 }
 
@@ -174,13 +174,13 @@ bool Stream::mayFinish() {
 }
 
 bool Stream::mayTake() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   Taking = !Over && !Finished;
   return Taking;
 }
 
 void Stream::markFinished() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   Finished = Over = Broken = true;
 }
 
@@ -257,20 +257,20 @@ void Stream::onWritten(bool Ok) {
 }
 
 void Stream::onBroken() {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   Broken = true;
   Out.ring();
 }
 
 void Stream::onFinished(bool) {
-  const std::lock_guard Held(Lock);
+  const std::scoped_lock Held(Lock);
   Ended = true;
 }
 
 /// After the last that was pending.
 void Stream::close() {
   {
-    const std::lock_guard Held(Lock);
+    const std::scoped_lock Held(Lock);
     if (!Ended)
       return;
     Done = Over = Broken = true;

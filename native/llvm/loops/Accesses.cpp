@@ -125,7 +125,7 @@ tl::expected<AccessTable, Refusal> AccessTable::read(const LoopBody &Body, Scala
   Reader R(Body, SE, AA);
   for (unsigned Index = 0; Index < Body.size(); ++Index)
     if (std::optional<Access> A = R.read(Index))
-      Table.Accesses.push_back(std::move(*A));
+      Table.Accesses.push_back(*A);
   if (Table.Accesses.size() > MaxAccesses)
     return tl::unexpected(Refusal::TooManyAccesses);
   for (unsigned Second = 0; Second < Table.Accesses.size(); ++Second)

@@ -36,6 +36,7 @@ PreservedAnalyses changedLoops() {
 struct AnswerParser : cl::parser<std::optional<loops::FixedAnswer>> {
   using parser::parser;
 
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method): cl::opt calls it by its name
   bool parse(cl::Option &Option, StringRef, StringRef Text, std::optional<loops::FixedAnswer> &Parsed) {
     auto Answer = loops::FixedAnswer::parse(Text);
     if (!Answer)

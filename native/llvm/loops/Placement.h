@@ -28,7 +28,7 @@ public:
   unsigned placed() const { return Placed; }
 
   /// Once it is done.
-  Partition partition() const { return Partition(PartOf.begin(), PartOf.end()); }
+  Partition partition() const { return {PartOf.begin(), PartOf.end()}; }
 
 private:
   const DependenceGraph &G;

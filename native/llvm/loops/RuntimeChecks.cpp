@@ -15,7 +15,7 @@ RangeTable::RangeTable(const LoopBody &Body, ArrayRef<Access> Accesses, ScalarEv
     if (A.Bounded)
       add(A, Body.runsInEveryIteration(A.Index));
     else
-      RangeOf.push_back(std::nullopt);
+      RangeOf.emplace_back();
 }
 
 std::optional<int64_t> RangeTable::offsetIn(const Range &R, const Access &A) const {
@@ -29,10 +29,10 @@ void RangeTable::add(const Access &A, bool Always) {
       R.Low = std::min(R.Low, *Offset);
       R.High = std::max(R.High, *Offset + A.Size);
       R.MayWrap |= !Always;
-      RangeOf.push_back(Index);
+      RangeOf.emplace_back(Index);
       return;
     }
-  RangeOf.push_back(Ranges.size());
+  RangeOf.emplace_back(Ranges.size());
   Ranges.push_back({*A.At, 0, A.Size, !Always});
 }
 

@@ -30,12 +30,12 @@ static void notePools(const MachineFunction &MF, FunctionCode &Code) {
   const DataLayout &DL = MF.getDataLayout();
   for (const MachineConstantPoolEntry &Entry : MF.getConstantPool()->getConstants()) {
     SectionKind Kind = Entry.getSectionKind(&DL);
-    Piece *P = Kind.isMergeableConst4()    ? &Code.Pools[0]
-               : Kind.isMergeableConst8()  ? &Code.Pools[1]
-               : Kind.isMergeableConst16() ? &Code.Pools[2]
-               : Kind.isMergeableConst32() ? &Code.Pools[3]
-                                           : &Code.OtherPool;
-    append(*P, Entry.getSizeInBytes(DL), Entry.getAlign());
+    Piece &P = Kind.isMergeableConst4()    ? Code.Pools[0]
+               : Kind.isMergeableConst8()  ? Code.Pools[1]
+               : Kind.isMergeableConst16() ? Code.Pools[2]
+               : Kind.isMergeableConst32() ? Code.Pools[3]
+                                           : Code.OtherPool;
+    append(P, Entry.getSizeInBytes(DL), Entry.getAlign());
     Code.Composable &= Kind.isReadOnly() || Kind.isMergeableConst();
   }
 }

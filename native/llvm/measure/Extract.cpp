@@ -48,7 +48,7 @@ Extract extract(const Module &M, const DenseSet<const GlobalValue *> &Keep, Jump
   for (const Function &F : M) {
     auto &Copy = *cast<Function>(Map[&F]);
     bool Kept = Keep.contains(&F);
-    if (!F.isDeclaration() && !(Kept && Between == Jumps::AsFound))
+    if (!F.isDeclaration() && (!Kept || Between != Jumps::AsFound))
       exposeLocal(F, Copy);
     if (assemblerSeesThrough(F))
       Result.Symbols[Copy.getName()] = &F;

@@ -285,6 +285,7 @@ void Fingerprinter::refer(const GlobalValue *G) {
 
 /// The list grows while it is walked: what constants contain is part of what the code may depend on.
 void Fingerprinter::addReferences() {
+  // NOLINTNEXTLINE(modernize-loop-convert)
   for (size_t I = 0; I < Current->References.size(); ++I) {
     const GlobalPrint &Print = global(*Current->References[I]);
     Current->Isolated &= Print.Isolated && (!Print.AddressOf || Print.AddressOf == CurrentFunction);

@@ -75,7 +75,7 @@ void EntityCounts::embed(const Vocabulary &V, std::span<float> Out) const {
       for (size_t I = 0, Length = std::min(Sum.size(), Seed.size()); I < Length; ++I) // by index, which compilers vectorize
         Sum[I] += Count * Seed[I];
     }
-  std::copy(Sum.begin(), Sum.end(), Out.begin());
+  std::ranges::copy(Sum, Out.begin());
 }
 
 } // namespace mlcb

@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 using namespace llvm;
 
@@ -80,7 +81,7 @@ public:
     });
     if (Whole && Text.ltrim().empty())
       return Sections;
-    return invalid("not of the form {\"Section\": {\"Key\": [numbers]}} at '" + Text.ltrim().take_front(20) + "'");
+    return invalid(R"(not of the form {"Section": {"Key": [numbers]}} at ')" + Text.ltrim().take_front(20) + "'");
   }
 
 private:
@@ -181,7 +182,7 @@ Expected<Vocabulary> Vocabulary::read(StringRef Path) {
 }
 
 Expected<void> Vocabulary::expect(int64_t Expected, StringRef Bound) const {
-  if (Expected != Dimension)
+  if (std::cmp_not_equal(Expected, Dimension))
     return mismatch("dimension: " + Twine(Expected) + ", the compiler's vocabulary has " + Twine(Dimension));
   if (!Bound.empty() && Bound != Digest)
     return mismatch("vocabulary: expected " + Bound + ", the compiler has " + Digest);

@@ -74,6 +74,7 @@ void move(uintptr_t Begin, uintptr_t End, uintptr_t PageBytes) {
   if (Begin >= End)
     return;
   void *const Copy = reserve(End - Begin, PageBytes);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
   if (Copy && !replace(reinterpret_cast<void *>(Begin), Copy, End - Begin))
     munmap(Copy, End - Begin);
 }

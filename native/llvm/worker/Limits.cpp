@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -16,11 +16,7 @@ namespace {
 
 uint64_t addressSpaceBytes() {
   unsigned long Pages = 0;
-  if (std::FILE *File = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(File, "%lu", &Pages) != 1)
-      Pages = 0;
-    std::fclose(File);
-  }
+  std::ifstream("/proc/self/statm") >> Pages;
   return uint64_t{Pages} * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -49,7 +49,7 @@ template <class T> void write(std::span<const std::byte> Bytes, Tensor &To) {
   for (size_t At = 0; At < Bytes.size(); At += sizeof(T)) {
     T Value;
     std::memcpy(&Value, Bytes.data() + At, sizeof(T));
-    Elements.AddAlreadyReserved(static_cast<typename std::decay_t<decltype(Elements)>::value_type>(Value));
+    Elements.AddAlreadyReserved(static_cast<std::decay_t<decltype(Elements)>::value_type>(Value));
   }
 }
 

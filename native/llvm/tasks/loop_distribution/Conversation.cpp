@@ -19,7 +19,7 @@ loops::Partition LoopConversation::answer(const loops::DependenceGraph &G) {
     if (Expected<void> Done = placeNext(P); !Done)
       abandon(Done.error());
   if (failure())
-    return loops::Partition(G.nodes().size(), 0);
+    return loops::Partition(G.nodes().size());
   ++Loops;
   Parts += 1 + P.parts()[P.last()];
   return P.partition();

@@ -20,6 +20,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace llvm;
 
@@ -77,7 +78,7 @@ Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &
   Expected<LoopDistributionParameters> Parameters = LoopDistributionParameters::read(Spec);
   if (!Parameters)
     return Unexpected(Parameters.error());
-  if (Spec.Task.Agents.front().Advice.Choices.Size != loops::MaxNodes)
+  if (std::cmp_not_equal(Spec.Task.Agents.front().Advice.Choices.Size, loops::MaxNodes))
     return fail(ErrorKind::InvalidArgument, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
   auto Task = std::make_unique<LoopDistribution>(std::move(*Parameters), Target);
   if (Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline}); !Passes)

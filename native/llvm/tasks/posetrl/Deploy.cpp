@@ -14,7 +14,7 @@ namespace mlcb {
 void replacePipeline(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Skip = std::make_shared<bool>(false); // set where no optional pass may run any more
   if (auto *Callbacks = Builder.getPassInstrumentationCallbacks())
-    Callbacks->registerShouldRunOptionalPassCallback([Skip](StringRef, Any) { return !*Skip; });
+    Callbacks->registerShouldRunOptionalPassCallback([Skip](StringRef, const Any &) { return !*Skip; });
   runAtPipelineStart(Builder, [&Task, Skip](Module &M, StringRef Pipeline) {
     const Expected<Decider> Decided = PolicySet::ofCommandLine().decide(Task, Pipeline, M);
     *Skip = !Decided || *Decided == Decider::Policy;

@@ -12,6 +12,8 @@
 
 #include "llvm/IR/Module.h"
 
+#include <utility>
+
 using namespace llvm;
 
 namespace mlcb {
@@ -55,7 +57,7 @@ public:
 private:
   Expected<void> start();
   Expected<void> apply(size_t Index);
-  bool atHorizon() const { return static_cast<int64_t>(Taken.size()) == Task.Parameters.MaxSteps; }
+  bool atHorizon() const { return std::cmp_equal(Taken.size(), Task.Parameters.MaxSteps); }
   void describe();
   Expected<void> measure();
   Expected<EndReason> end(EndReason Why) {

@@ -16,6 +16,7 @@
 #include "llvm/InitializePasses.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace llvm;
 
@@ -60,7 +61,7 @@ public:
   std::optional<MCRegister> chosen() const {
     if (!Answer)
       return std::nullopt;
-    return *Answer == Candidate ? MCRegister() : Order[*Answer];
+    return std::cmp_equal(*Answer, Candidate) ? MCRegister() : Order[*Answer];
   }
 
 private:
@@ -98,8 +99,6 @@ private:
   int64_t Result = 0;
 };
 
-const RegAllocEvictionAdvisor &asAdvisor(const RegAllocEvictionAdvisor &Advisor) { return Advisor; }
-
 class PolicyEvictionAdvisor final : public RegAllocEvictionAdvisor {
 public:
   PolicyEvictionAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, std::unique_ptr<RegAllocEvictionAdvisor> Asking, EvictionModel &Model,
@@ -109,7 +108,7 @@ public:
 private:
   MCRegister tryFindEvictionCandidate(const LiveInterval &Range, const AllocationOrder &Order, uint8_t CostPerUseLimit,
                                       const SmallVirtRegSet &Fixed) const override {
-    const MCRegister Default = asAdvisor(Own).tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
+    const MCRegister Default = static_cast<const RegAllocEvictionAdvisor &>(Own).tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
     if (Talk.failure())
       return Default;
     Registers InOrder = registersInOrder(Range.reg());
@@ -124,7 +123,7 @@ private:
   }
 
   bool canEvictHintInterference(const LiveInterval &Range, MCRegister Hint, const SmallVirtRegSet &Fixed) const override {
-    return asAdvisor(Own).canEvictHintInterference(Range, Hint, Fixed);
+    return static_cast<const RegAllocEvictionAdvisor &>(Own).canEvictHintInterference(Range, Hint, Fixed);
   }
 
   /// As AllocationOrder, whose header is not installed: what the target prefers, then the rest of the class.

@@ -25,6 +25,7 @@
 namespace llvm {
 
 /// As llvm/lib/CodeGen/MLRegAllocPriorityAdvisor.h has it, which is not installed; its code is in libLLVM.
+// NOLINTNEXTLINE(misc-use-internal-linkage)
 class MLPriorityAdvisor : public RegAllocPriorityAdvisor {
 public:
   MLPriorityAdvisor(const MachineFunction &MF, const RAGreedy &RA, SlotIndexes *Indexes, MLModelRunner *Runner);
@@ -94,8 +95,6 @@ private:
   float Result = 0;
 };
 
-const RegAllocPriorityAdvisor &asAdvisor(const RegAllocPriorityAdvisor &Advisor) { return Advisor; }
-
 class PolicyPriorityAdvisor final : public RegAllocPriorityAdvisor {
 public:
   PolicyPriorityAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes, PriorityModel &Model, RegallocConversation &Talk)
@@ -104,13 +103,13 @@ public:
 
 private:
   unsigned getPriority(const LiveInterval &Range) const override {
-    const unsigned Default = asAdvisor(Own).getPriority(Range);
+    const unsigned Default = static_cast<const RegAllocPriorityAdvisor &>(Own).getPriority(Range);
     if (Talk.failure())
       return Default;
     Model.expect(Default);
     if (hasContext())
       writeContext(Range, Default);
-    (void)asAdvisor(Asking).getPriority(Range);
+    (void)static_cast<const RegAllocPriorityAdvisor &>(Asking).getPriority(Range);
     return Model.answer();
   }
 
