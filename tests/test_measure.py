@@ -13,7 +13,7 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.posetrl import PosetRLEnv, rewards
 from mlcb_gym.errors import CompilerError, ProgramError
 from mlcb_gym.session import Target, WorkerSession
 from mlcb_gym.session.plugin import PluginSession
@@ -113,6 +113,68 @@ def test_modules_with_numbered_labels_are_measured_one_after_another(cycles: Cyc
     assert cycles('int f(int v) { asm volatile("1: nop; jmp 1b"); return v; } int g(int v) { return v * v; }', SROA, OZ)
 
 
+CALLS = """
+target triple = "x86_64-pc-linux-gnu"
+define i32 @f(i32 %x) noinline !prof !0 {
+  %y = add i32 %x, 1
+  ret i32 %y
+}
+define i32 @g(i32 %x) !prof !0 {
+  %y = call i32 @f(i32 %x)
+  %z = call i32 @f(i32 %y)
+  ret i32 %z
+}
+!0 = !{!"function_entry_count", i64 100}
+"""
+CALL_GRAPH_PROFILE = """
+!llvm.module.flags = !{!1}
+!1 = !{i32 5, !"CG Profile", !2}
+!2 = distinct !{!3}
+!3 = !{ptr @g, ptr @f, i64 100}
+"""
+PSEUDO_PROBES = """
+declare void @llvm.pseudoprobe(i64, i64, i32, i64)
+define void @h() !dbg !5 {
+  call void @llvm.pseudoprobe(i64 7, i64 1, i32 0, i64 -1), !dbg !8
+  ret void, !dbg !8
+}
+!llvm.dbg.cu = !{!4}
+!llvm.module.flags = !{!7}
+!llvm.pseudo_probe_desc = !{!6}
+!4 = distinct !DICompileUnit(language: DW_LANG_C99, file: !9, emissionKind: FullDebug)
+!5 = distinct !DISubprogram(name: "h", file: !9, line: 1, type: !10, unit: !4)
+!6 = !{i64 7, i64 4294967295, !"h"}
+!7 = !{i32 2, !"Debug Info Version", i32 3}
+!8 = !DILocation(line: 1, scope: !5)
+!9 = !DIFile(filename: "h.c", directory: "/")
+!10 = !DISubroutineType(types: !{})
+"""
+
+
+PRINTED = {
+    "call graph profile": CALLS + CALL_GRAPH_PROFILE,
+    "call graph profile of -Oz": CALLS,
+    "pseudo probes": CALLS.replace(" !prof !0", "") + PSEUDO_PROBES,
+}
+
+
+@pytest.mark.parametrize("text", PRINTED.values(), ids=PRINTED.keys())
+def test_what_was_printed_before_does_not_matter(text: str, tmp_path: Path) -> None:
+    """LLVM's streamers do not forget the relocations of a call graph profile when they are reset, nor its printers pseudo probes."""
+    program = tmp_path / "profiled.ll"
+    program.write_text(text)
+    assert_sizes_are_exact(program, tmp_path, steps=1)
+
+
+@pytest.mark.parametrize("reward", rewards("unoptimized"))
+def test_nothing_left_by_oz_is_rewarded(reward: str, worker: WorkerSession, tmp_path: Path) -> None:
+    program = tmp_path / "nothing.ll"
+    program.write_text('target triple = "x86_64-pc-linux-gnu"\ndefine void @f() nounwind {\n  unreachable\n}\n')
+    with closing(PosetRLEnv(programs=program, actions=ACTIONS, reward=reward, session=worker)) as env:
+        env.reset()
+        assert env.step(ACTIONS.index(OZ))[1] == 0.0
+
+
 def test_measuring_prints_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with closing(WorkerSession()) as session:
         assert measured("int g(int); int f(int x) { return g(x) + g(x + 1); }", OZ, folder=tmp_path, session=session)
@@ -183,14 +245,14 @@ def total_cycles(assembly: Path, *, iterations: int) -> int:
     return int(re.search(r"Total Cycles:\s+(\d+)", report)[1])  # type: ignore[index]
 
 
-def assert_sizes_are_exact(program: ProgramsLike, folder: Path, *, start: str = "unoptimized") -> None:
+def assert_sizes_are_exact(program: ProgramsLike, folder: Path, *, start: str = "unoptimized", steps: int = STEPS) -> None:
     """Of every state in an episode of random actions: episodes of one seed, each a step longer than the one before."""
     kept = folder / "kept.bc"
     with closing(PluginSession(keep=kept)) as session:
-        for steps in range(1, STEPS + 1):
-            env = PosetRLEnv(programs=program, start=start, max_steps=steps, session=session)
+        for length in range(1, steps + 1):
+            env = PosetRLEnv(programs=program, start=start, max_steps=length, session=session)
             last = random_episode(env)
-            assert (last["size"], last["text"]) == object_size(kept), f"after {steps} steps"
+            assert (last["size"], last["text"]) == object_size(kept), f"after {length} steps"
 
 
 def random_episode(env: PosetRLEnv) -> dict[str, int]:

@@ -61,7 +61,7 @@ def _after_oz(metric: str) -> str:
 
 
 def _poset(before: Metrics, after: Metrics) -> float:
-    reachable = max(after["size_unoptimized"] - after["size_oz"], 0.01 * after["size_oz"])
+    reachable = max(after["size_unoptimized"] - after["size_oz"], 0.01 * after["size_oz"]) or 1.0
     return 10 * _clip((before["size"] - after["size"]) / reachable) + 5 * _clip(_decrease("throughput", before, after))
 
 
@@ -148,7 +148,7 @@ class PosetRLEnv(CompilerEnv):
     - ``"instructions"``: the same as ``"size"`` for IR instructions, without generating code.
     - ``"none"``: 0, and nothing is measured.
 
-    An illegal action, or one that the compiler does not survive, makes the return -1.
+    What ``-Oz`` leaves counts as 1 where it is less. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
     A program drawn uniformly from ``programs``, or ``options={"program": uri}``, after ``always-inline``; with ``start="Oz"`` after ``-Oz``.

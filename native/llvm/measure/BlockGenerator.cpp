@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/BlockGenerator.h"
 
-#include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/AsmPrinterHandler.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -108,27 +106,21 @@ private:
 };
 
 BlockGenerator::BlockGenerator(TargetMachine &TM)
-    : TM(TM), Record(std::make_unique<Recorder>()), Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
+    : Record(std::make_unique<Recorder>()), Pipeline(
+                                                TM,
+                                                [this, &TM](MCContext &Context) -> Expected<std::unique_ptr<MCStreamer>> {
+                                                  auto Made = std::make_unique<RecordingStreamer>(Context, *Record);
+                                                  TM.getTarget().createNullTargetStreamer(*Made);
+                                                  return Made;
+                                                },
+                                                [this] { return std::make_unique<InstructionTap>(*Record); }) {}
 BlockGenerator::~BlockGenerator() = default;
 
 Expected<std::unique_ptr<BlockGenerator>> BlockGenerator::create(TargetMachine &TM) {
   std::unique_ptr<BlockGenerator> Generator(new BlockGenerator(TM));
-  if (Error E = Generator->Pipeline.build())
+  if (Error E = Generator->Pipeline.build(std::make_unique<FrequencyTap>(*Generator->Record)))
     return E;
   return Generator;
-}
-
-Error BlockGenerator::addPasses(legacy::PassManagerBase &Passes) {
-  auto Streamer = [&](MCContext &Context) -> Expected<std::unique_ptr<MCStreamer>> {
-    auto Made = std::make_unique<RecordingStreamer>(Context, *Record);
-    TM.getTarget().createNullTargetStreamer(*Made);
-    return Made;
-  };
-  auto Printer = addCodeGenPasses(Passes, TM, std::make_unique<FrequencyTap>(*Record), Streamer);
-  if (!Printer)
-    return Printer.takeError();
-  (*Printer)->addAsmPrinterHandler(std::make_unique<InstructionTap>(*Record));
-  return Error::success();
 }
 
 void BlockGenerator::run(Module &M, Listener OnFunction) {

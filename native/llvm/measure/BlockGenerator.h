@@ -44,9 +44,7 @@ private:
   class Recorder;
   class RecordingStreamer;
   explicit BlockGenerator(llvm::TargetMachine &TM);
-  llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
-  llvm::TargetMachine &TM;
   std::unique_ptr<Recorder> Record; // outlives the pipeline, whose last pass writes to it
   CodeGenPipeline Pipeline;
 };

@@ -3,19 +3,14 @@
 
 #include "llvm/measure/AllocationCost.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetLoweringObjectFileImpl.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCStreamer.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -29,57 +24,64 @@ static void addLibraryInfo(legacy::PassManagerBase &Pipeline, const TargetMachin
                                              Options.MCOptions.ABIName, Options.VecLib));
 }
 
-Expected<AsmPrinter *> addCodeGenPasses(legacy::PassManagerBase &Pipeline, TargetMachine &TM, std::unique_ptr<Pass> BeforePrinter,
-                                        MakeStreamer Streamer, std::unique_ptr<Pass> OnAllocation) {
-  auto *Info = new MachineModuleInfoWrapperPass(&TM);
-  addLibraryInfo(Pipeline, TM);
-  TargetPassConfig *Config = TM.createPassConfig(Pipeline);
+namespace {
+using UsedGlobals = SmallPtrSet<GlobalObject *, 2>;
+UsedGlobals &usedGlobals(TargetLoweringObjectFileELF &Sections);
+
+/// An explicit instantiation may name what is private.
+template <UsedGlobals TargetLoweringObjectFileELF::*Private> struct Access {
+  friend UsedGlobals &usedGlobals(TargetLoweringObjectFileELF &Sections) { return Sections.*Private; }
+};
+template struct Access<&TargetLoweringObjectFileELF::Used>;
+} // namespace
+
+/// A target machine never forgets which globals were in llvm.used: a global of the next module may lie where one did, and would be given a
+/// section of its own.
+static void forgetUsedGlobals(const TargetMachine &TM) {
+  if (TM.getTargetTriple().isOSBinFormatELF())
+    usedGlobals(static_cast<TargetLoweringObjectFileELF &>(*TM.getObjFileLowering())).clear();
+}
+
+CodeGenPipeline::CodeGenPipeline(TargetMachine &TM, MakeStreamer Streamer, MakeHandler Handler)
+    : TM(TM), Unbuilt(std::make_unique<ModulePrinter>(TM, std::move(Streamer), std::move(Handler))), Printer(Unbuilt.get()) {}
+CodeGenPipeline::~CodeGenPipeline() = default;
+
+Error CodeGenPipeline::build(std::unique_ptr<Pass> BeforePrinter, std::unique_ptr<Pass> OnAllocation) {
+  if (Error E = renew())
+    return E;
+  Passes = std::make_unique<legacy::PassManager>();
+  auto *Info = new MachineModuleInfoWrapperPass(&TM, &*Context);
+  addLibraryInfo(*Passes, TM);
+  TargetPassConfig *Config = TM.createPassConfig(*Passes);
   Config->setDisableVerify(true);
   if (OnAllocation) {
-    Pipeline.add(OnAllocation.release());
+    Passes->add(OnAllocation.release());
     Config->insertPass(&VirtRegRewriterID, &AllocationTapID);
   }
-  Pipeline.add(Config);
-  Pipeline.add(Info);
+  Passes->add(Config);
+  Passes->add(Info);
   if (Config->addISelPasses())
     return createStringError("target " + TM.getTargetTriple().str() + ": cannot select instructions");
   Config->addMachinePasses();
   Config->setInitialized();
-  Pipeline.add(BeforePrinter.release());
-
-  auto Out = Streamer(Info->getMMI().getContext());
-  if (!Out)
-    return Out.takeError();
-  AsmPrinter *Printer = TM.getTarget().createAsmPrinter(TM, std::move(*Out));
-  if (!Printer)
-    return createStringError("target " + TM.getTargetTriple().str() + ": cannot write objects");
-  Pipeline.add(Printer);
-  Pipeline.add(createFreeMachineFunctionPass());
-  return Printer;
+  Passes->add(BeforePrinter.release());
+  Passes->add(Unbuilt.release());
+  Passes->add(createFreeMachineFunctionPass());
+  return Error::success();
 }
 
-static bool hasAssembly(const Module &M) {
-  auto IsAssembly = [](const Instruction &I) {
-    auto *Call = dyn_cast<CallBase>(&I);
-    return Call && Call->isInlineAsm();
-  };
-  return !M.getModuleInlineAsm().empty() || any_of(M, [&](const Function &F) { return any_of(instructions(F), IsAssembly); });
-}
-
-CodeGenPipeline::CodeGenPipeline(AddPasses Add) : Add(std::move(Add)) {}
-CodeGenPipeline::~CodeGenPipeline() = default;
-
-Error CodeGenPipeline::build() {
-  Passes = std::make_unique<legacy::PassManager>();
-  return Add(*Passes);
+Error CodeGenPipeline::renew() {
+  Printer->drop();
+  forgetUsedGlobals(TM);
+  Context.emplace(TM.getTargetTriple(), TM.getMCAsmInfo(), TM.getMCRegisterInfo(), TM.getMCSubtargetInfo(), /*Mgr=*/nullptr, &TM.Options.MCOptions,
+                  /*DoAutoReset=*/false);
+  Context->setObjectFileInfo(TM.getObjFileLowering());
+  return Printer->renew(*Context);
 }
 
 void CodeGenPipeline::run(Module &M) {
-  bool Spent = hasAssembly(M);
+  cantFail(renew());
   Passes->run(M);
-  // MCContext::reset forgets all symbols but those of numbered labels (1:), which the next module would define again.
-  if (Spent)
-    cantFail(build());
 }
 
 } // namespace mlcb::measure

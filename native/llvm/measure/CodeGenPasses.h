@@ -2,49 +2,43 @@
 // The target's passes from IR to machine code, and to whom the printer tells it.
 #pragma once
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/measure/ModulePrinter.h"
+
+#include "llvm/MC/MCContext.h"
 #include "llvm/Support/Error.h"
 
-#include <functional>
 #include <memory>
+#include <optional>
 
 namespace llvm {
-class AsmPrinter;
-class MCContext;
-class MCStreamer;
 class Module;
 class Pass;
 class TargetMachine;
 namespace legacy {
 class PassManager;
-class PassManagerBase;
 } // namespace legacy
 } // namespace llvm
 
 namespace mlcb::measure {
 
-using MakeStreamer = llvm::function_ref<llvm::Expected<std::unique_ptr<llvm::MCStreamer>>(llvm::MCContext &)>;
-
-/// The passes of TargetMachine::addPassesToEmitFile, with a pass right before the printer, and taps after register allocation where there is a
-/// listener to them. Both passes become the pipeline's.
-llvm::Expected<llvm::AsmPrinter *> addCodeGenPasses(llvm::legacy::PassManagerBase &Pipeline, llvm::TargetMachine &TM,
-                                                    std::unique_ptr<llvm::Pass> BeforePrinter, MakeStreamer Streamer,
-                                                    std::unique_ptr<llvm::Pass> OnAllocation = nullptr);
-
-/// A pass manager that many modules can be run through.
+/// The passes of TargetMachine::addPassesToEmitFile, built once and run for many modules.
 class CodeGenPipeline {
 public:
-  using AddPasses = std::function<llvm::Error(llvm::legacy::PassManagerBase &)>;
-
-  explicit CodeGenPipeline(AddPasses Add);
+  CodeGenPipeline(llvm::TargetMachine &TM, MakeStreamer Streamer, MakeHandler Handler = nullptr);
   ~CodeGenPipeline();
 
-  /// Adds the passes, which happens in run too where the pipeline cannot be used again.
-  llvm::Error build();
+  /// Adds the passes, with one right before the printer, and taps after register allocation where there is a listener to them. Both become
+  /// the pipeline's. Called once.
+  llvm::Error build(std::unique_ptr<llvm::Pass> BeforePrinter, std::unique_ptr<llvm::Pass> OnAllocation = nullptr);
   void run(llvm::Module &M);
 
 private:
-  AddPasses Add;
+  llvm::Error renew();
+
+  llvm::TargetMachine &TM;
+  std::optional<llvm::MCContext> Context; // of one module, at one place
+  std::unique_ptr<ModulePrinter> Unbuilt; // until it is the pipeline's
+  ModulePrinter *Printer;
   std::unique_ptr<llvm::legacy::PassManager> Passes;
 };
 

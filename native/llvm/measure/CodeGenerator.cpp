@@ -56,21 +56,18 @@ private:
 char CodeGenerator::FunctionTap::ID = 0;
 
 CodeGenerator::CodeGenerator(TargetMachine &TM, AllocationListener OnAllocation)
-    : TM(TM), OnAllocation(std::move(OnAllocation)), Out(std::make_unique<LayoutStream>()),
-      Pipeline([this](legacy::PassManagerBase &Passes) { return addPasses(Passes); }) {}
+    : TM(TM), OnAllocation(std::move(OnAllocation)), Out(std::make_unique<LayoutStream>()), Pipeline(TM, [this](MCContext &Context) {
+        auto Made = this->TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Context);
+        if (Made)
+          Out->Streamer = static_cast<MCObjectStreamer *>(Made->get());
+        return Made;
+      }) {}
 CodeGenerator::~CodeGenerator() = default;
 
-Error CodeGenerator::addPasses(legacy::PassManagerBase &Passes) {
-  auto Streamer = [&](MCContext &Context) {
-    auto Made = TM.createMCStreamer(*Out, nullptr, CodeGenFileType::ObjectFile, Context);
-    if (Made)
-      Out->Streamer = static_cast<MCObjectStreamer *>(Made->get());
-    return Made;
-  };
+Error CodeGenerator::prepare() {
   auto NewTap = std::make_unique<FunctionTap>();
   Tap = NewTap.get();
-  std::unique_ptr<Pass> ToCosts = OnAllocation ? createAllocationListener(OnAllocation) : nullptr;
-  return addCodeGenPasses(Passes, TM, std::move(NewTap), Streamer, std::move(ToCosts)).takeError();
+  return Pipeline.build(std::move(NewTap), OnAllocation ? createAllocationListener(OnAllocation) : nullptr);
 }
 
 void CodeGenerator::run(Module &M, FunctionListener OnFunction, LayoutListener OnLayout) {

@@ -27,7 +27,7 @@ public:
   ~CodeGenerator();
 
   /// Builds the pipeline, as the first run() does too. A target that cannot write objects is an error; run() ends the process then.
-  llvm::Error prepare() { return Pipeline.build(); }
+  llvm::Error prepare();
 
   using FunctionListener = llvm::function_ref<void(llvm::MachineFunction &)>;
   using LayoutListener = llvm::function_ref<void(llvm::MCObjectStreamer &)>;
@@ -41,7 +41,6 @@ public:
 private:
   class LayoutStream;
   class FunctionTap;
-  llvm::Error addPasses(llvm::legacy::PassManagerBase &Passes);
 
   llvm::TargetMachine &TM;
   AllocationListener OnAllocation;
