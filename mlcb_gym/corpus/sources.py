@@ -144,7 +144,7 @@ def _from_debian(source: Source, folder: Path) -> Path:
 
 def _run(source: Source, command: tuple[str, ...], folder: Path) -> None:
     try:
-        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, timeout=FETCH_SECONDS)
+        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True, errors="replace", timeout=FETCH_SECONDS)
     except FileNotFoundError:
         raise ProgramError(f"{source.name}: {command[0]} not found, needed to fetch the {source.origin} source") from None
     except subprocess.TimeoutExpired:

@@ -129,9 +129,9 @@ class Driver:
             self.begin(redraw())
 
     def advise(self, advice: int | float) -> None:
-        """Sends advice for the last observation."""
-        assert self._episode is not None
-        self._episode.advise(advice)
+        """Sends advice for the last observation. A compiler that is gone is an error of ``receive``."""
+        if (episode := self._episode) is not None:
+            episode.advise(advice)
 
     def delegate(self, models: Sequence[bytes]) -> None:
         """Lets models in the compiler take the remaining decisions.
@@ -139,8 +139,7 @@ class Driver:
         Raises:
             TaskError: the compiler takes no models, or not so many.
         """
-        assert self._episode is not None
-        self._episode.delegate(models)
+        self._running().delegate(models)
         self._request = replace(self._request, models=True)  # the next episode will have its decisions taken so, too
 
     def receive(self) -> _native.Message:
@@ -150,10 +149,9 @@ class Driver:
             CompilerError: the compiler failed on what it was advised. The episode is over.
             SessionLost: the compiler is gone. The episode is over.
         """
-        assert self._episode is not None
-        started = time.perf_counter()
+        episode, started = self._running(), time.perf_counter()
         try:
-            return self._episode.receive()
+            return episode.receive()
         except (CompilerError, SessionLost):
             self.leave()
             raise
@@ -162,36 +160,37 @@ class Driver:
 
     def ready(self) -> bool:
         """Whether ``receive`` returns or raises at once; True where no episode runs."""
-        return self._episode is None or self._episode.ready()
+        episode = self._episode
+        return episode is None or episode.ready()
 
     def fileno(self) -> int:
         """Return the descriptor to wait on until ``ready``, as a selector does; -1 where no episode runs."""
-        return -1 if self._episode is None else self._episode.fileno()
+        episode = self._episode
+        return -1 if episode is None else episode.fileno()
 
     def fork(self) -> "Driver":
         """Return a second driver at the same decision of the same episode, with its own times."""
-        assert self._episode is not None
         clone = copy.copy(self)
         clone._owned, clone.timing = False, Timing()
-        clone._episode = self._episode.fork()
+        clone._episode = self._running().fork()
         clone.receive()
         return clone
 
     def leave(self) -> None:
         """Ends the episode, if one runs. The one that follows it in the same program waits for ``resume``."""
-        if self._episode is not None:
-            self._successor = self._episode.successor()
-            self._episode.close()
-            self._episode = None
+        episode, self._episode = self._episode, None
+        if episode is not None:
+            self._successor = episode.successor()
+            episode.close()
 
     def drop_successor(self) -> None:
         """Ends the episode that waits for ``resume``."""
-        if self._successor is not None:
-            self._successor.close()
-            self._successor = None
+        successor, self._successor = self._successor, None
+        if successor is not None:
+            successor.close()
 
     def close(self) -> None:
-        """Ends the episode and, where it is owned, the compiler. May be called twice."""
+        """Ends the episode and, where it is owned, the compiler. May be called twice, and while another thread waits: its episode is lost."""
         self.leave()
         self.drop_successor()
         if self._owned:
@@ -205,7 +204,13 @@ class Driver:
         if message.kind == "episode_end":
             self.leave()
             raise NoDecisions(f"{self.program.name}: the compiler asks for no decision")
-        assert self._episode is not None
         self.timing.episodes += 1
-        self.timing.cache = self._episode.cache
+        self.timing.cache = self._running().cache
         return message
+
+    def _running(self) -> RunningEpisode:
+        """Return the episode; one that another thread closed is lost."""
+        episode = self._episode
+        if episode is None:
+            raise SessionLost("the episode was closed meanwhile")
+        return episode

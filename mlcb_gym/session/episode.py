@@ -130,11 +130,11 @@ class Episode:
     def close(self) -> None:
         """Closes the channel, which ends the compiler's child; a stopped one would not see it, and is killed. May be called twice."""
         self._host.close()
-        if self._child is not None:
+        child, self._child = self._child, None
+        if child is not None:
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._child, signal.SIGKILL)
-            os.close(self._child)
-            self._child = None
+                signal.pidfd_send_signal(child, signal.SIGKILL)
+            os.close(child)
 
     def _understood(self, message: _native.Message) -> _native.Message:
         """Return an observation or an end; any other message ends the episode with an error."""

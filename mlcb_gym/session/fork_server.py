@@ -57,9 +57,9 @@ class ForkServerSession(ABC):
 
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
-        if self._control is not None:
-            self._control.close()
-            self._control = None
+        control, self._control = self._control, None
+        if control is not None:
+            control.close()
 
     @abstractmethod
     def _reach(self) -> _native.LearnerEnd:

@@ -42,7 +42,7 @@ class ToolProcess:
             self.base, self.output = folder / "channel", folder / "output"
             for end in (".in", ".out"):
                 os.mkfifo(f"{self.base}{end}")
-            self._errors = started.enter_context((folder / "stderr").open("w+"))
+            self._errors = started.enter_context((folder / "stderr").open("w+", errors="replace"))
             null = subprocess.DEVNULL
             self._process = subprocess.Popen(
                 [command, *arguments(self.base, self.output)],

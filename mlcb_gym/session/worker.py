@@ -37,9 +37,9 @@ class WorkerSession(ForkServerSession):
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
         super().close()
-        if self._process is not None:
-            end_worker(self._process)
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            end_worker(process)
 
     def _is_alive(self) -> bool:
         return self.pid is not None and super()._is_alive()

@@ -52,10 +52,6 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
   });
 }
 
-nb::str toStr(std::span<const std::byte> Bytes) {
-  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(reinterpret_cast<const char *>(Bytes.data()), static_cast<Py_ssize_t>(Bytes.size()), "replace"));
-}
-
 nb::str key(std::string_view Name) { return nb::str(Name.data(), Name.size()); }
 
 nb::tuple toTuple(const std::vector<int64_t> &Shape) {
@@ -123,7 +119,7 @@ Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Vie
     if (Spec.Role == TensorRole::Metric) {
       Result.Metrics[key(Spec.Name)] = toNumber(Spec.Type, View.Bytes);
     } else if (Spec.Type == DType::String) {
-      Result.Tensors[key(Spec.Name)] = toStr(View.Bytes);
+      Result.Tensors[key(Spec.Name)] = toStr({reinterpret_cast<const char *>(View.Bytes.data()), View.Bytes.size()});
     } else if (fills(View, Received)) {
       Result.Tensors[key(Spec.Name)] = Memory(Received).array(Spec.Type, View.Shape, View.Bytes.data());
     } else {

@@ -81,6 +81,7 @@ public:
   }
 
   nb::object observe(size_t Agent, nb::dict Tensors, nb::dict Metrics) {
+    const std::shared_ptr<ModelRunner> Runner = this->Runner; // another thread may close
     fill(Agent, Tensors, Metrics);
     if (agent(Agent).Advice.Kind == AdviceKind::Value)
       return nb::float_(waiting([&] { return Runner->evaluate<double>(Agent); }));
@@ -91,7 +92,7 @@ public:
     fill(Agent, Tensors, Metrics);
     for (uint8_t Flags = 0; auto Why = endReason(Flags); ++Flags)
       if (name(*Why) == Reason)
-        return waiting([&] { return Runner->end(*Why, Agent); });
+        return waiting([&, Kept = Runner] { return Kept->end(*Why, Agent); });
     raise({ErrorKind::InvalidArgument, "unknown reason '" + Reason + "'"});
   }
 
@@ -136,7 +137,7 @@ private:
 
   static void copy(const TensorView &From, std::span<std::byte> To) { std::ranges::copy(From.Bytes, To.begin()); }
 
-  std::unique_ptr<ModelRunner> Runner;
+  std::shared_ptr<ModelRunner> Runner;
 };
 
 } // namespace

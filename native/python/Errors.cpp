@@ -22,18 +22,23 @@ template <ErrorKind Kind> void bindKind(nb::module_ &Module, const char *Name, n
 
 } // namespace
 
+nb::str toStr(std::string_view Text) {
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(Text.data(), static_cast<Py_ssize_t>(Text.size()), "replace"));
+}
+
 void raise(const Error &Why) {
+  const std::string Message = toStr(Why.Message).c_str();
   switch (Why.Kind) {
-  case ErrorKind::InvalidArgument: throw Failure<ErrorKind::InvalidArgument>(Why.Message);
-  case ErrorKind::SpecMismatch: throw Failure<ErrorKind::SpecMismatch>(Why.Message);
-  case ErrorKind::ProtocolError: throw Failure<ErrorKind::ProtocolError>(Why.Message);
-  case ErrorKind::PeerGone: throw Failure<ErrorKind::PeerGone>(Why.Message);
-  case ErrorKind::Timeout: throw Failure<ErrorKind::Timeout>(Why.Message);
-  case ErrorKind::PeerError: throw Failure<ErrorKind::PeerError>(Why.Message);
-  case ErrorKind::SystemError: throw Failure<ErrorKind::SystemError>(Why.Message);
+  case ErrorKind::InvalidArgument: throw Failure<ErrorKind::InvalidArgument>(Message);
+  case ErrorKind::SpecMismatch: throw Failure<ErrorKind::SpecMismatch>(Message);
+  case ErrorKind::ProtocolError: throw Failure<ErrorKind::ProtocolError>(Message);
+  case ErrorKind::PeerGone: throw Failure<ErrorKind::PeerGone>(Message);
+  case ErrorKind::Timeout: throw Failure<ErrorKind::Timeout>(Message);
+  case ErrorKind::PeerError: throw Failure<ErrorKind::PeerError>(Message);
+  case ErrorKind::SystemError: throw Failure<ErrorKind::SystemError>(Message);
   case ErrorKind::Interrupted: throw nb::python_error();
   }
-  throw NativeFailure(Why.Message);
+  throw NativeFailure(Message);
 }
 
 bool signalRaised() {

@@ -8,6 +8,9 @@
 
 namespace mlcb::python {
 
+/// What a compiler or a peer wrote, as Python's str can hold it: bytes that are no UTF-8 are replaced.
+nanobind::str toStr(std::string_view Text);
+
 /// Throws the exception of the error's kind; of Interrupted, what the signal handler raised.
 [[noreturn]] void raise(const Error &Why);
 

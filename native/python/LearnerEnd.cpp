@@ -7,6 +7,7 @@
 #include "channel/ShmRendezvous.h"
 #include "python/Bindings.h"
 #include "python/Message.h"
+#include "python/SharedEnd.h"
 #include "python/Sockets.h"
 
 #include <nanobind/stl/optional.h>
@@ -32,10 +33,20 @@ BoundSpec readEpisodeSpec(const std::string &Json) {
 }
 
 class PyLearnerEnd {
+  SharedEnd<LearnerEnd> &end() {
+    if (!End.isOpen())
+      raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call hello()"}
+                    : Error{ErrorKind::PeerGone, "the channel is closed"});
+    return End;
+  }
+
+  template <class Call> auto wait(Call Wait) { return end().wait(Wait); }
+
 public:
   PyLearnerEnd(int Fd, const std::optional<std::string> &Spec, const std::vector<std::string> &Metrics, const std::string &When,
-               const std::string &Serializer)
-      : End(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer)) {}
+               const std::string &Serializer) {
+    End.open(makeEnd(interruptible(adoptSocket(Fd)), Spec, Metrics, unwrap(readMeasure(When)), Serializer));
+  }
 
   explicit PyLearnerEnd(std::shared_ptr<Rendezvous> Pending) : Pending(std::move(Pending)) {}
 
@@ -44,32 +55,29 @@ public:
   static PyLearnerEnd *shm(const std::string &Path) { return new PyLearnerEnd(std::make_unique<ShmListener>(unwrap(ShmListener::open(Path)))); }
 
   void connect(double Timeout) {
-    if (!Pending)
-      return;
-    auto Link = waiting([&] { return Pending->connect(after(Timeout), signalRaised); });
+    if (auto Place = Pending)
+      End.open(LearnerEnd(interruptible(End.connect(*Place, after(Timeout)))));
     Pending.reset();
-    End.emplace(interruptible(std::move(Link)));
   }
 
   std::string hello(std::string Task, std::string Parameters, std::vector<std::string> Metrics, double Timeout, std::string Serializer,
                     const std::string &When) {
     const Hello Asked{std::move(Task), std::move(Parameters), std::move(Serializer), std::move(Metrics), unwrap(readMeasure(When))};
     connect(Timeout);
-    waiting([&] { return end().hello(Asked, after(Timeout)); });
-    return End->spec().toJson();
+    return wait([&](LearnerEnd &Of) { return Of.hello(Asked, after(Timeout)).map([&] { return Of.spec().toJson(); }); });
   }
 
   void begin(const std::string &Payload, int Fd, double Timeout) {
     const FileDescriptor Episode(Fd);
-    waiting([&] { return end().begin(Payload, Episode, after(Timeout)); });
+    wait([&](LearnerEnd &Of) { return Of.begin(Payload, Episode, after(Timeout)); });
   }
 
   PyMessage receive(double Timeout) {
-    return PyMessage(waiting([&] { return end().receive(after(Timeout)); }));
+    return end().wait([&](LearnerEnd &Of) { return Of.receive(after(Timeout)); }, [](const Message &Got) { return PyMessage(Got); });
   }
 
   bool readable(double Timeout) {
-    return waiting([&] { return end().readable(after(Timeout)); });
+    return wait([&](LearnerEnd &Of) { return Of.readable(after(Timeout)); });
   }
 
   void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
@@ -78,26 +86,23 @@ public:
     std::vector<std::string_view> Contents;
     for (const nb::bytes &Model : Models)
       Contents.emplace_back(Model.c_str(), Model.size());
-    waiting([&] { return end().delegate(Contents, after(Timeout)); });
+    wait([&](LearnerEnd &Of) { return Of.delegate(Contents, after(Timeout)); });
   }
 
   int fork(double Timeout) {
-    return waiting([&] { return end().fork(after(Timeout)); }).release();
+    return wait([&](LearnerEnd &Of) { return Of.fork(after(Timeout)); }).release();
   }
 
   void close() {
-    nb::gil_scoped_release Released;
-    if (End)
-      End->close();
-    End.reset();
     Pending.reset();
+    End.close();
   }
 
-  int fileno() const { return End ? End->fileno() : -1; }
+  int fileno() const { return End.fileno(); }
 
 private:
-  static std::unique_ptr<Channel> interruptible(std::unique_ptr<Channel> Link) {
-    Link->onWait(signalRaised);
+  std::unique_ptr<Channel> interruptible(std::unique_ptr<Channel> Link) const {
+    Link->onWait(End.interrupted());
     return Link;
   }
 
@@ -109,15 +114,8 @@ private:
     return unwrap(LearnerEnd::ofEpisode(std::move(Link), readEpisodeSpec(*Spec), Metrics, When, Codec));
   }
 
-  LearnerEnd &end() {
-    if (!End)
-      raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call hello()"}
-                    : Error{ErrorKind::PeerGone, "the channel is closed"});
-    return *End;
-  }
-
   std::shared_ptr<Rendezvous> Pending;
-  std::optional<LearnerEnd> End;
+  SharedEnd<LearnerEnd> End;
 };
 
 /// A place to which others call, or from which we do.
@@ -129,7 +127,7 @@ public:
   PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
 
   void join(const nb::callable &Start, double Timeout) const {
-    auto Caller = waiting([&] { return open().connect(after(Timeout), signalRaised); });
+    auto Caller = waiting([&, Kept = (open(), Place)] { return Kept->connect(after(Timeout), signalRaised); });
     pump(std::move(Caller), adoptSocket(nb::cast<int>(Start())));
   }
 

@@ -17,7 +17,7 @@ PyMessage::PyMessage(const Message &Got) : Kind(name(Got.Kind)), Agent(Got.Agent
   if (Got.Reason)
     Reason = name(*Got.Reason);
   if (!Got.Text.empty())
-    Text = std::string(Got.Text);
+    Text = toStr(Got.Text).c_str();
 }
 
 nb::object toIndex(nb::handle Advice) {

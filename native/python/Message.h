@@ -4,6 +4,7 @@
 
 #include "protocol/LearnerEnd.h"
 #include "python/Arrays.h"
+#include "python/SharedEnd.h"
 
 #include <nanobind/nanobind.h>
 #include <string>
@@ -24,13 +25,12 @@ struct PyMessage {
 nanobind::object toIndex(nanobind::handle Advice);
 
 /// Answers what an end was asked with an index, or with a float where it asks for a value.
-template <class AnyEnd> void advise(AnyEnd &End, nanobind::handle Advice, double Timeout) {
-  if (End.asked() == AdviceKind::Value) {
-    const double Value = nanobind::cast<double>(nanobind::float_(Advice));
-    return waiting([&] { return End.advise(Value, after(Timeout)); });
-  }
-  const auto Index = nanobind::cast<int64_t>(toIndex(Advice));
-  waiting([&] { return End.advise(Index, after(Timeout)); });
+template <class AnyEnd> void advise(const SharedEnd<AnyEnd> &End, nanobind::handle Advice, double Timeout) {
+  auto Answer = [&](auto Given) { End.wait([&](AnyEnd &Of) { return Of.advise(Given, after(Timeout)); }); };
+  if (End.asked() == AdviceKind::Value)
+    Answer(nanobind::cast<double>(nanobind::float_(Advice)));
+  else
+    Answer(nanobind::cast<int64_t>(toIndex(Advice)));
 }
 
 } // namespace mlcb::python

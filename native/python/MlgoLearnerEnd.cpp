@@ -5,6 +5,7 @@
 #include "protocol/MlgoEnd.h"
 #include "python/Bindings.h"
 #include "python/Message.h"
+#include "python/SharedEnd.h"
 
 #include <nanobind/stl/string.h>
 
@@ -20,7 +21,7 @@ public:
     begin(unwrap(processFifos(Base, Process)));
   }
 
-  MlgoLearnerEnd(std::unique_ptr<Rendezvous> Pending, BoundSpec Spec) : Pending(std::move(Pending)), Spec(std::move(Spec)) {}
+  MlgoLearnerEnd(std::shared_ptr<Rendezvous> Pending, BoundSpec Spec) : Pending(std::move(Pending)), Spec(std::move(Spec)) {}
 
   static MlgoLearnerEnd *fifo(const std::string &Base, const std::string &SpecJson) {
     BoundSpec Spec = unwrap(readSpec(SpecJson));
@@ -28,47 +29,45 @@ public:
   }
 
   void connect(double Timeout) {
-    if (!Pending)
-      return;
-    auto Link = waiting([&] { return Pending->connect(after(Timeout), signalRaised); });
+    if (auto Place = Pending)
+      begin(End.connect(*Place, after(Timeout)));
     Pending.reset();
-    begin(std::move(Link));
   }
 
   PyMessage receive(double Timeout) {
-    return PyMessage(waiting([&] { return end().receive(after(Timeout)); }));
+    return end().wait([&](MlgoEnd &Of) { return Of.receive(after(Timeout)); }, [](const Message &Got) { return PyMessage(Got); });
   }
 
   bool readable(double Timeout) {
-    return waiting([&] { return end().readable(after(Timeout)); });
+    return end().wait([&](MlgoEnd &Of) { return Of.readable(after(Timeout)); });
   }
 
   void advise(nb::handle Advice, double Timeout) { python::advise(end(), Advice, Timeout); }
 
   void close() {
     Pending.reset();
-    End.reset();
+    End.close();
   }
 
   std::string spec() const { return Spec.toJson(); }
-  int fileno() const { return End ? End->fileno() : -1; }
+  int fileno() const { return End.fileno(); }
 
 private:
   void begin(std::unique_ptr<Channel> Link) {
-    Link->onWait(signalRaised);
-    End.emplace(std::move(Link), Spec);
+    Link->onWait(End.interrupted());
+    End.open(MlgoEnd(std::move(Link), Spec));
   }
 
-  MlgoEnd &end() {
-    if (!End)
+  SharedEnd<MlgoEnd> &end() {
+    if (!End.isOpen())
       raise(Pending ? Error{ErrorKind::InvalidArgument, "nobody is connected yet: call connect()"}
                     : Error{ErrorKind::PeerGone, "the channel is closed"});
-    return *End;
+    return End;
   }
 
-  std::unique_ptr<Rendezvous> Pending;
+  std::shared_ptr<Rendezvous> Pending;
   BoundSpec Spec;
-  std::optional<MlgoEnd> End;
+  SharedEnd<MlgoEnd> End;
 };
 
 } // namespace

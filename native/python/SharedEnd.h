@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An end of a conversation that one thread may close while another one waits at it.
+#pragma once
+
+#include "channel/Rendezvous.h"
+#include "python/Errors.h"
+
+#include <atomic>
+#include <memory>
+
+namespace mlcb::python {
+
+/// Belongs to whoever holds the GIL, but for the waits.
+template <class AnyEnd> class SharedEnd {
+public:
+  /// Ends a wait where the end was closed meanwhile, or a signal raised.
+  InterruptCheck interrupted() const {
+    return [Flag = Closed] { return *Flag || signalRaised(); };
+  }
+
+  void open(AnyEnd New) { Kept = std::make_shared<Guarded>(std::move(New), Closed); }
+  bool isOpen() const { return Kept != nullptr; }
+  int fileno() const { return Kept ? Kept->End.fileno() : -1; }
+
+  /// Calls without the GIL. What it gives may refer to the end, which stays until Then has used it.
+  template <class Call, class Use> auto wait(Call Wait, Use Then) const {
+    const Released Mine{Kept};
+    return Then(unwrap(unlessClosed(Wait, Mine.Kept->End)));
+  }
+  template <class Call> auto wait(Call Wait) const {
+    const Released Mine{Kept};
+    return unwrap(unlessClosed(Wait, Mine.Kept->End));
+  }
+
+  auto asked() const { return Kept->End.asked(); }
+
+  /// Waits for the peer of an end that is to be opened.
+  std::unique_ptr<Channel> connect(Rendezvous &Place, Deadline Until) const {
+    return unwrap(unlessClosed([&](Rendezvous &At) { return At.connect(Until, interrupted()); }, Place));
+  }
+
+  /// Says bye, now or when the wait of another thread has ended, which it does soon, as a PeerGone.
+  void close() {
+    *Closed = true;
+    Released{std::move(Kept)};
+  }
+
+private:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+
+  struct Guarded {
+    Guarded(AnyEnd End, Flag Closed) : End(std::move(End)), Closed(std::move(Closed)) {}
+    ~Guarded() {
+      if (*Closed)
+        End.close();
+    }
+    AnyEnd End;
+    Flag Closed;
+  };
+
+  /// The last to let go does it without the GIL: to say bye may take a while.
+  struct Released {
+    std::shared_ptr<Guarded> Kept;
+    ~Released() {
+      if (Kept.use_count() != 1)
+        return;
+      nanobind::gil_scoped_release Waiting;
+      Kept.reset();
+    }
+  };
+
+  template <class Call, class At> auto unlessClosed(const Call &Wait, At &Where) const {
+    auto Result = [&] {
+      nanobind::gil_scoped_release Waiting;
+      return Wait(Where);
+    }();
+    if (*Closed && (Result || Result.error().Kind == ErrorKind::Interrupted))
+      Result = fail(ErrorKind::PeerGone, "the channel was closed meanwhile");
+    return Result;
+  }
+
+  Flag Closed = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<Guarded> Kept;
+};
+
+} // namespace mlcb::python
