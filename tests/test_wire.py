@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Thread, Timer
 
 import numpy as np
 import pytest
@@ -153,6 +153,27 @@ def test_wrong_frame_is_refused_with_a_sentence_that_both_ends_get(
     assert answer[:6] == b"MLCB\1\7"
     assert sentence in answer[16:].decode()
     assert ends[1].recv(1) == b""
+    assert host.fileno() == -1
+
+
+def test_bytes_that_are_no_text_are_replaced(host: _native.LearnerEnd, ends: tuple[int, socket.socket]) -> None:
+    ends[1].sendall(b"MLCB\1\7\0\0\0\0\0\0\4\0\0\0caf\xe9")
+    with pytest.raises(_native.PeerError, match="caf\N{REPLACEMENT CHARACTER}"):
+        host.receive(SECONDS)
+
+
+def test_failure_of_their_machine_is_not_what_was_asked(host: _native.LearnerEnd, worker: _native.Frames) -> None:
+    worker.send("error", b"fork: Resource temporarily unavailable", flags=2)
+    with pytest.raises(_native.SystemError_, match="fork"):
+        host.receive(SECONDS)
+
+
+def test_close_in_another_thread_ends_a_wait(host: _native.LearnerEnd) -> None:
+    closing = Timer(0.01, host.close)
+    closing.start()
+    with pytest.raises(_native.PeerGone, match="closed"):
+        host.receive(SECONDS)
+    closing.join()
     assert host.fileno() == -1
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -164,6 +165,18 @@ def test_child_killed_in_mid_step_truncates(make: Make, session: WorkerSession) 
     assert answer(env) == ("the other end closed its channel or died", False, True)
     env.reset(seed=1)
     assert session.pid == worker
+
+
+def test_close_in_another_thread_truncates(make: Make) -> None:
+    env = make()
+    env.reset(seed=1)
+    env.send(ENDLESS_ACTION)
+    closing = Timer(0.05, env.close)
+    closing.start()
+    error, terminated, truncated = answer(env)
+    closing.join()
+    assert "clos" in error
+    assert (terminated, truncated) == (False, True)
 
 
 @pytest.mark.alone
@@ -385,14 +398,20 @@ def test_damaged_bitcode_never_harms_the_worker(make: Make, session: WorkerSessi
         (f'target triple = "{X86}"\n@x = global i32 1\n', "no function has a body"),
         ("define void @f() {\n  ret void\n}\n", "does not say what target it is for"),
         (ARM.replace("aarch64-unknown-linux-gnu", "no-such-machine"), "no-such-machine"),
+        (ARM.replace("aarch64-unknown-linux-gnu", f"{X86}-coff"), f"target {X86}-coff: LLVM has no code generator"),
+        (ARM.replace("aarch64-unknown-linux-gnu", f"{X86}-xcoff"), f"target {X86}-xcoff: LLVM has no code generator"),
+        (ARM.replace("aarch64-unknown-linux-gnu", "\\E9-x"), "target \N{REPLACEMENT CHARACTER}-x"),
     ],
-    ids=["declarations alone", "data alone", "no target", "unknown target"],
+    ids=["declarations alone", "data alone", "no target", "unknown target", "coff", "xcoff", "no UTF-8"],
 )
-def test_module_that_cannot_be_compiled_is_one_line(make: Make, tmp_path: Path, text: str, message: str) -> None:
+def test_module_that_cannot_be_compiled_is_one_line(make: Make, session: WorkerSession, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "odd.ll").write_text(text)
+    env = make(programs=tmp_path / "odd.ll")
+    worker = session.pid
     with pytest.raises(CompilerError, match=rf"^odd.ll: .*{message}") as caught:
-        make(programs=tmp_path / "odd.ll").reset()
+        env.reset()
     assert "\n" not in str(caught.value)
+    assert session.pid == worker
 
 
 def test_module_of_another_target_is_refused_where_one_is_asked_for(make: Make, tmp_path: Path) -> None:

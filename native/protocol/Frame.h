@@ -27,7 +27,8 @@ struct FrameHeader {
 
   static constexpr size_t Size = 16;
   static constexpr uint8_t Version = 1;
-  static constexpr uint8_t GoesOn = 1; // flag of an Error that does not end the conversation
+  static constexpr uint8_t GoesOn = 1;       // flag of an Error that does not end the conversation
+  static constexpr uint8_t OfTheMachine = 2; // flag of an Error that is nobody's fault: a SystemError at the other end, too
   static constexpr size_t MaxLength = size_t(64) << 20;
 };
 

@@ -35,7 +35,7 @@ Unexpected Framed::lastWords(Error Why) {
     const auto Next = receive(Clock::now());
     if (Next)
       continue;
-    if (Next.error().Kind == ErrorKind::PeerError)
+    if (Next.error().Kind == ErrorKind::PeerError || Next.error().Kind == ErrorKind::SystemError)
       Why = Next.error();
     break;
   }
@@ -100,7 +100,7 @@ Expected<Frame> Framed::receive(Deadline Until) {
     Result.Attached = Link->takeAttached();
   if (Result.Kind != FrameKind::Error)
     return Result;
-  Error Why{ErrorKind::PeerError, oneLine(Result.text())};
+  Error Why{Result.Flags & FrameHeader::OfTheMachine ? ErrorKind::SystemError : ErrorKind::PeerError, oneLine(Result.text())};
   return Result.Flags & FrameHeader::GoesOn ? Unexpected(std::move(Why)) : lost(std::move(Why));
 }
 
@@ -114,6 +114,8 @@ Expected<bool> Framed::readable(Deadline Until) {
 void Framed::sendError(const Error &Why, uint8_t Flags) {
   if (!Link)
     return;
+  if (Why.Kind == ErrorKind::SystemError)
+    Flags |= FrameHeader::OfTheMachine;
   const std::string Text = oneLine(Why.Message);
   const auto Header = encode({FrameKind::Error, 0, Flags, NextSent++, static_cast<uint32_t>(Text.size())});
   const ByteSpan Both[] = {Header, bytesOf(Text)};

@@ -38,7 +38,7 @@ public:
   }
   Expected<void> sendPieces(FrameKind Kind, std::span<const ByteSpan> Payload, Deadline Until, uint8_t Agent = 0, uint8_t Flags = 0, int Attach = -1);
 
-  /// The next frame. An Error frame is a PeerError of its text, and the end unless the other end declines; a wrong frame is
+  /// The next frame. An Error frame is a PeerError of its text (a SystemError, where the machine failed), and the end unless the other end declines; a wrong frame is
   /// answered with Error.
   /// After a Timeout it may be called again.
   Expected<Frame> receive(Deadline Until);

@@ -152,10 +152,11 @@ Expected<bool> RemoteRunner::answerFork(FileDescriptor Episode) {
   const pid_t Pid = Options.Fork ? Options.Fork() : -1;
   if (Pid > 0)
     return false;
-  const std::string Reason = Options.Fork ? std::strerror(errno) : "this compiler does not allow it";
+  const Error Why = Options.Fork ? Error{ErrorKind::SystemError, "the episode cannot be forked: " + std::string(std::strerror(errno))}
+                                 : Error{ErrorKind::InvalidArgument, "the episode cannot be forked: this compiler does not allow it"};
   Framed Clone(socketChannel(std::move(Episode)));
   if (Pid < 0) {
-    (void)Clone.refuse({ErrorKind::SystemError, "the episode cannot be forked: " + Reason});
+    (void)Clone.refuse(Why);
     return false;
   }
   Link = std::move(Clone); // closes the clone's copy of the original's channel

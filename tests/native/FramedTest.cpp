@@ -126,7 +126,7 @@ TEST_F(FramedTest, ConversationGoesOnAfterBeingDeclined) {
 
 TEST_F(FramedTest, SendingToAPeerThatGaveUpTellsItsReason) {
   Framed(std::move(Theirs)).refuse({ErrorKind::SystemError, "out of memory"});
-  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Advice, Payload, patience()), ErrorKind::PeerError, "out of memory"));
+  EXPECT_TRUE(failsWith(Ours.send(FrameKind::Advice, Payload, patience()), ErrorKind::SystemError, "out of memory"));
 }
 
 TEST_F(FramedTest, DescriptorComesWithItsFrame) {

@@ -39,11 +39,12 @@ void endSilentlyOnErrors(LLVMContext &Context) {
 
 std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Trial) {
   return probe(
-      [&] {
-        endSilentlyOnErrors(M.getContext());
-        return Trial();
-      },
-      MaxSeconds);
+             [&] {
+               endSilentlyOnErrors(M.getContext());
+               return Trial();
+             },
+             MaxSeconds)
+      .value_or(std::nullopt);
 }
 
 void remark(const Twine &Message, Module &M) {

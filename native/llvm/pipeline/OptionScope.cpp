@@ -46,7 +46,7 @@ Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
   if (auto Checked = checkOptions(Settings); !Checked)
     return Checked;
   while (!Settings.empty()) {
-    std::optional<std::string> Taken = probe([&] {
+    const auto Tried = probe([&] {
       auto Refused = find_if(Settings, [](const OptionSetting &S) {
         const bool Failed = set(*find(S), S);
         find(S)->reset();
@@ -54,6 +54,9 @@ Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
       });
       return std::to_string(Refused - Settings.begin());
     });
+    if (!Tried)
+      return Unexpected(Tried.error());
+    const std::optional<std::string> &Taken = *Tried;
     size_t Count = 0;
     if (Taken && to_integer(*Taken, Count, 10) && Count == Settings.size())
       return {};

@@ -44,25 +44,35 @@ static std::string readAll(int In) {
   return All;
 }
 
-std::optional<std::string> probe(llvm::function_ref<std::string()> Task, unsigned MaxSeconds) {
+Expected<std::optional<std::string>> probe(llvm::function_ref<std::string()> Task, unsigned MaxSeconds) {
   int Pipe[2];
   if (pipe2(Pipe, O_CLOEXEC) != 0)
-    return std::nullopt;
+    return failErrno("pipe");
   FileDescriptor In(Pipe[0]), Out(Pipe[1]);
   const pid_t Parent = getpid();
   pid_t Child = fork();
+  if (Child < 0)
+    return failErrno("fork");
   if (Child == 0) {
     endWithParent(Parent);
     runAndReport(Task, Out.get(), MaxSeconds);
   }
   Out.reset();
-  std::string Report = Child > 0 ? readAll(In.get()) : "";
-  while (Child > 0 && waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
+  std::string Report = readAll(In.get());
+  while (waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
     ;
   if (!Report.ends_with(Finished))
     return std::nullopt;
   Report.pop_back();
   return Report;
+}
+
+Expected<void> examineInFork(llvm::function_ref<std::string()> Task, const std::string &Crashed) {
+  const auto Said = probe(Task);
+  if (!Said)
+    return Unexpected(Said.error());
+  const std::string Wrong = Said->value_or(Crashed);
+  return Wrong.empty() ? Expected<void>() : fail(ErrorKind::InvalidArgument, Wrong);
 }
 
 } // namespace mlcb

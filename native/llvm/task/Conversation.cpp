@@ -56,7 +56,7 @@ Expected<EndReason> Conversation::finish(function_ref<Expected<void>()> Final, s
 
 Expected<void> Conversation::verify(const Twine &Culprit) const {
   if (Verifies && verifyModule(M))
-    return fail(ErrorKind::SystemError, (Culprit + " leaves a module that LLVM's verifier refuses").str());
+    return fail(ErrorKind::InvalidArgument, (Culprit + " leaves a module that LLVM's verifier refuses").str());
   return {};
 }
 

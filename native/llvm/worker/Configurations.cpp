@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/Configurations.h"
 
+#include "llvm/process/ForkedProbe.h"
 #include "llvm/task/TaskRegistration.h"
 
 #include "llvm/TargetParser/Host.h"
@@ -8,6 +9,18 @@
 using namespace llvm;
 
 namespace mlcb {
+
+/// LLVM ends the process for triples that it has no code generator for after all, so a target is set up elsewhere first.
+static Expected<void> examine(const Triple &Target, StringRef Cpu) {
+  if (Target == Triple(sys::getDefaultTargetTriple()) && Cpu.empty())
+    return {};
+  return examineInFork(
+      [&]() -> std::string {
+        auto Made = measure::Measurer::create(Target, Cpu);
+        return Made ? "" : toString(Made.takeError());
+      },
+      "target " + Target.str() + ": LLVM has no code generator for it");
+}
 
 Expected<const Configuration *> Configurations::add(const Hello &Asked) {
   const TaskSpec *Task = findTask(Asked.Task);
@@ -35,6 +48,8 @@ Expected<const Configuration *> Configurations::find(StringRef Digest) const {
 Expected<measure::Measurer *> Configurations::measurer(StringRef Triple, StringRef Cpu) {
   std::unique_ptr<measure::Measurer> &Known = Measurers[{Triple.str(), Cpu.str()}];
   if (!Known) {
+    if (auto Sound = examine(llvm::Triple(Triple), Cpu); !Sound)
+      return Unexpected(Sound.error());
     auto Made = measure::Measurer::create(llvm::Triple(Triple), Cpu);
     if (!Made)
       return fail(ErrorKind::InvalidArgument, toString(Made.takeError()));

@@ -43,19 +43,20 @@ Expected<Program> parse(StringRef Path, MemoryBufferRef Bytes) {
   return Result;
 }
 
-/// The error of a file; empty if there is none. LLVM's readers crash on some broken files, so a file is read elsewhere first.
-std::string examine(StringRef Path, MemoryBufferRef Bytes) {
-  return probe([&]() -> std::string {
-           Expected<Program> Parsed = parse(Path, Bytes);
-           if (!Parsed)
-             return Parsed.error().Message;
-           std::string Why;
-           raw_string_ostream Stream(Why);
-           if (verifyModule(*Parsed->Module, &Stream))
-             return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
-           return "";
-         })
-      .value_or(broken(Path, "LLVM crashes when it reads it").value().Message);
+/// LLVM's readers crash on some broken files, so a file is read elsewhere first.
+Expected<void> examine(StringRef Path, MemoryBufferRef Bytes) {
+  return examineInFork(
+      [&]() -> std::string {
+        Expected<Program> Parsed = parse(Path, Bytes);
+        if (!Parsed)
+          return Parsed.error().Message;
+        std::string Why;
+        raw_string_ostream Stream(Why);
+        if (verifyModule(*Parsed->Module, &Stream))
+          return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
+        return "";
+      },
+      broken(Path, "LLVM crashes when it reads it").value().Message);
 }
 
 } // namespace
@@ -89,8 +90,8 @@ Expected<const Program *> ModuleCache::load(StringRef Name, StringRef Bytes) {
 }
 
 Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity, MemoryBufferRef Bytes) {
-  if (std::string Why = examine(Path, Bytes); !Why.empty())
-    return fail(ErrorKind::InvalidArgument, Why);
+  if (auto Sound = examine(Path, Bytes); !Sound)
+    return Unexpected(Sound.error());
   Expected<Program> Parsed = parse(Path, Bytes);
   if (!Parsed)
     return Unexpected(Parsed.error());

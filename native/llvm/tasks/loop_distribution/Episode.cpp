@@ -78,7 +78,7 @@ Expected<std::unique_ptr<BoundTask>> LoopDistribution::prepare(const BoundSpec &
   if (!Parameters)
     return Unexpected(Parameters.error());
   if (Spec.Task.Agents.front().Advice.Choices.Size != loops::MaxNodes)
-    return fail(ErrorKind::SystemError, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
+    return fail(ErrorKind::InvalidArgument, "loop_distribution: declared for other than " + std::to_string(loops::MaxNodes) + " nodes");
   auto Task = std::make_unique<LoopDistribution>(std::move(*Parameters), Target);
   if (Expected<ModulePassManager> Passes = Task->Asking.parse({{}, Task->Parameters.Pipeline}); !Passes)
     return invalidParameter(Spec, "pipeline: " + Passes.error().Message);

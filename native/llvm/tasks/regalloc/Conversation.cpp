@@ -23,13 +23,13 @@ template std::optional<double> RegallocConversation::answer();
 std::optional<double> RegallocConversation::nextReplayed() {
   if (*Replayed < Answers.size())
     return Answers[(*Replayed)++];
-  abandon({ErrorKind::SystemError, "code generation asks more the second time"});
+  abandon({ErrorKind::InvalidArgument, "code generation asks more the second time"});
   return std::nullopt;
 }
 
 std::optional<Error> RegallocConversation::divergence() const {
   if (!failure() && Replayed != Answers.size())
-    return Error{ErrorKind::SystemError, "code generation asks less the second time"};
+    return Error{ErrorKind::InvalidArgument, "code generation asks less the second time"};
   return failure();
 }
 

@@ -148,7 +148,7 @@ void Regalloc::noteCost(const MachineFunction &MF, double Cost) {
   Costs[MF.getName()] = Cost;
   Allocated.push_back(Cost);
   if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
-    Broken = Error{ErrorKind::SystemError, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
+    Broken = Error{ErrorKind::InvalidArgument, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
 }
 
 double Regalloc::cost() const {

@@ -68,7 +68,7 @@ private:
     if (isAsked())
       Answer = Talk.askIndex();
     if (Answer && !Talk.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
-      Talk.abandon({ErrorKind::SystemError, "code generation asks otherwise the second time"});
+      Talk.abandon({ErrorKind::InvalidArgument, "code generation asks otherwise the second time"});
       Answer.reset();
     }
     Result = Answer.value_or(Candidate);
@@ -119,7 +119,7 @@ private:
     const MCRegister Answer = Asking->tryFindEvictionCandidate(Range, Order, CostPerUseLimit, Fixed);
     const std::optional<MCRegister> Chosen = Model.chosen();
     if (Chosen && *Chosen != Answer)
-      Talk.abandon({ErrorKind::SystemError, "LLVM takes registers in another order than expected"});
+      Talk.abandon({ErrorKind::InvalidArgument, "LLVM takes registers in another order than expected"});
     return Chosen && *Chosen == Answer ? Answer : Default;
   }
 
@@ -174,7 +174,7 @@ public:
       return;
     Asking.reset(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
     if (!isAsExpected(*Asking, Talk->policy().spec().Task.Agents[0])) {
-      Talk->abandon({ErrorKind::SystemError, "this LLVM's eviction advisor is not the one that the plugin was built for"});
+      Talk->abandon({ErrorKind::InvalidArgument, "this LLVM's eviction advisor is not the one that the plugin was built for"});
       return;
     }
     Model = new EvictionModel(Context, Asking->Features, *Talk);
