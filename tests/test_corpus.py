@@ -89,6 +89,17 @@ def test_corpus_that_is_registered_is_resolved_and_compiled_by_its_name(tmp_path
     assert validation_of(["mine/train", "./mine"]) == ["mine/validation", "embedded/validation"]
 
 
+@pytest.mark.parametrize("name", ["@x.c", "-E.c", "@x.ll", "-version.ll"])
+def test_file_is_neither_an_option_nor_a_file_of_options(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / name[1:]).write_text("-no-such-option")
+    (folder / name).write_text("int f(void) { return 1; }\n" if name.endswith(".c") else "define i32 @f() {\n  ret i32 1\n}\n")
+    (program,) = resolve(folder / name)
+    assert program.bitcode.read_bytes().startswith(b"BC")
+
+
 def test_source_of_a_program_is_what_a_user_would_compile(tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text("int one(void) { return 1; }\n")
     chosen = resolve(["embedded/train/fft", "loops/train/coupled_pair", tmp_path / "own.c"])
