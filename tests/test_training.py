@@ -225,6 +225,23 @@ def test_resuming_nothing_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+def test_second_training_in_a_folder_is_refused(tmp_path: Path) -> None:
+    with Checkpoints(tmp_path).held(), pytest.raises(TrainingError, match=r"another training writes to it, expected another folder$"):
+        run(tmp_path)
+    assert not (tmp_path / "last").exists()
+
+
+@pytest.mark.parametrize("file", ["run.json", "*_state.pkl", "module_state.pkl"])
+def test_truncated_checkpoint_is_one_line(tmp_path: Path, file: str) -> None:
+    run(tmp_path, iterations=1)
+    checkpoint = (tmp_path / "last").resolve()
+    for truncated in checkpoint.rglob(file):
+        truncated.write_bytes(truncated.read_bytes()[:100])
+    with pytest.raises(TrainingError, match=rf"^{checkpoint}: a damaged checkpoint, expected one as train wrote it: ") as caught:
+        run(tmp_path, iterations=2, resume=True)
+    assert "\n" not in str(caught.value)
+
+
 class Saved:
     """What ``Checkpoints`` needs of an algorithm. It fails if the folder that ``last`` points at is gone when it saves."""
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.training.checkpoints import ALGORITHM, RUN, read_run
+from mlcb_gym.training.checkpoints import ALGORITHM, RUN, read_run, reading
 
 MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
 CONSTRUCTOR = "class_and_ctor_args.pkl"
@@ -24,12 +24,13 @@ def load_network(checkpoint: Path) -> PolicyNetwork:
     """Return the trained network, in evaluation mode.
 
     Raises:
-        PolicyError: ``checkpoint`` is none of RLlib's, or its module has no network that can be exported.
+        PolicyError: ``checkpoint`` is none of RLlib's, or damaged, or its module has no network that can be exported.
     """
     folder = _algorithm(checkpoint) / MODULE
     if not folder.is_dir():
         raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best, RUN/last or one of RLlib (a folder with {MODULE})")
-    module = RLModule.from_checkpoint(str(folder))
+    with reading(checkpoint, PolicyError):
+        module = RLModule.from_checkpoint(str(folder))
     network: PolicyNetwork | None = getattr(module, "network", None)
     if not isinstance(network, nn.Module):
         raise PolicyError(f"{checkpoint}: a {type(module).__name__}, expected a module of mlcb_gym.agents, or export_module of one's own network")

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints of a run, whole at every moment: a new one is complete before a name points at it or an old one goes."""
 
+import fcntl
 import itertools
 import json
 import os
+import pickle
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
+from mlcb_gym.errors import MlcbError, TrainingError
+
 Name = Literal["last", "best"]
 
-ALGORITHM, RUN = "algorithm", "run.json"
+ALGORITHM, RUN, LOCK = "algorithm", "run.json", ".lock"
+
+#: What parsers and unpicklers raise where bytes are missing or wrong.
+_DAMAGE = (EOFError, pickle.UnpicklingError, OSError, ValueError, LookupError, AttributeError, TypeError, RuntimeError, ImportError)
 
 
 class Checkpoints:
@@ -25,6 +33,21 @@ class Checkpoints:
     def __init__(self, output: Path) -> None:
         self.output = output.absolute()
         self.folder = self.output / "checkpoints"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other trainings out of the folder, which is made where there is none.
+
+        Raises:
+            TrainingError: another training holds it.
+        """
+        self.output.mkdir(parents=True, exist_ok=True)
+        with (self.output / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TrainingError(f"{self.output}: another training writes to it, expected another folder") from None
+            yield
 
     def save(self, algorithm: Algorithm, run: Mapping[str, Any], *, best: bool) -> Path:
         """Write a checkpoint and link ``last`` to it, and ``best`` where it is the best."""
@@ -61,6 +84,16 @@ class Checkpoints:
         for folder in self.folder.iterdir():
             if folder.resolve() not in kept:
                 shutil.rmtree(folder)
+
+
+@contextmanager
+def reading(checkpoint: Path, error: type[MlcbError]) -> Iterator[None]:
+    """Raise whatever a truncated or damaged checkpoint leads to as an ``error`` of one line."""
+    try:
+        yield
+    except _DAMAGE as why:
+        said = str(why).partition("\n")[0]
+        raise error(f"{checkpoint}: a damaged checkpoint, expected one as train wrote it: {type(why).__name__}: {said}") from why
 
 
 def read_run(checkpoint: Path) -> dict[str, Any]:

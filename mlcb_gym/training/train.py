@@ -27,7 +27,7 @@ from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import batch, by_agent
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.spec import AGENT, acting_agent
-from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run
+from mlcb_gym.training.checkpoints import ALGORITHM, Checkpoints, read_run, reading
 from mlcb_gym.training.curves import Curves
 from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.loop import Budget, Loop, network_of
@@ -61,12 +61,14 @@ def train(
 
     Raises:
         KeyboardInterrupt: Ctrl-C, after the update under way; pressed again, at once. ``console`` has said what is saved.
-        TrainingError: ``output`` holds a run already, or holds none to ``resume``; the weights are of another network; the reward gives no ratio.
+        TrainingError: ``output`` holds a run already, or none to ``resume`` or a damaged one; another training writes to it; the weights are of another network; the reward gives no ratio.
     """
     console = console or Console()
     checkpoints = Checkpoints(output)
-    last = check_output(output, resume=resume)
+    check_output(output, resume=resume)
     with ExitStack() as stack:
+        stack.enter_context(checkpoints.held())
+        last = check_output(output, resume=resume)
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
         start_ray()
@@ -210,8 +212,10 @@ def _set_weights(algorithm: Algorithm, weights: Mapping[str, torch.Tensor]) -> N
 
 def _resume(checkpoint: Path, environment: Environment, validation: Sequence[Any]) -> tuple[Algorithm, Run]:
     """Return the algorithm and the run of a checkpoint. ``validation`` is for runs of before, which do not hold it."""
-    run = Run.from_json(read_run(checkpoint))
+    with reading(checkpoint, TrainingError):
+        run = Run.from_json(read_run(checkpoint))
     if run.environment.id != environment.id:
         raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
     run.validation = run.validation or list(validation)
-    return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
+    with reading(checkpoint, TrainingError):
+        return Algorithm.from_checkpoint(str(checkpoint / ALGORITHM)), run
