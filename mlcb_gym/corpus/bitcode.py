@@ -43,9 +43,9 @@ def bitcode(path: Path, root: Path | None = None) -> Path:
     if path.suffix == ".bc":
         return _checked(path)
     if path.suffix == ".ll":
-        return _cached((str(tool("llvm-as")), _operand(path)), path.read_bytes(), path)
+        return _cached((str(tool("llvm-as")), _operand(path.name)), path.read_bytes(), path)
     if path.suffix in SOURCES:
-        command = _command(path.suffix, _operand(path), flags_of(path, root or path.parent))
+        command = _command(path.suffix, path.name, flags_of(path, root or path.parent))
         return _cached(command, _preprocessed(command, path), path)
     raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
 
@@ -78,7 +78,7 @@ def is_bitcode(path: Path) -> bool:
 def is_empty(path: Path) -> bool:
     """Return whether a file is bitcode that defines no function."""
     try:
-        text = run((tool("llvm-dis"), path, "-o", "-"), subject=str(path))
+        text = run((tool("llvm-dis"), path.absolute(), "-o", "-"), subject=str(path))
     except ProgramError:
         return False
     return not text.startswith(b"define ") and b"\ndefine " not in text
@@ -100,12 +100,12 @@ def _checked(path: Path) -> Path:
 
 def _command(suffix: str, name: str, flags: Sequence[str]) -> tuple[str, ...]:
     # Clang runs beside the file and sees its bare name, so that neither the bitcode nor its digest knows the machine's paths.
-    return (str(tool(SOURCES[suffix])), *UNOPTIMIZED, *flags, name)
+    return (str(tool(SOURCES[suffix])), *UNOPTIMIZED, *flags, _operand(name))
 
 
-def _operand(path: Path) -> str:
+def _operand(name: str) -> str:
     """Return the name of a file as a tool takes it for one: neither an option nor a file of options."""
-    return f"./{path.name}" if path.name.startswith(("-", "@")) else path.name
+    return f"./{name}" if name.startswith(("-", "@")) else name
 
 
 def _preprocessed(command: Sequence[str], path: Path) -> bytes:
