@@ -84,14 +84,14 @@ def test_mask_is_no_input_of_the_network(observations: dict[str, torch.Tensor]) 
 
 def test_tensor_without_features_of_its_own_is_squashed() -> None:
     space = spaces.Dict({"depth": spaces.Box(0, 10**9, (3,), np.int64), MASK: spaces.MultiBinary(2)})
-    seen = Features(space, actions=2)({"depth": torch.tensor([[0, 10, 10**9]])})
+    seen = Features(space, actions=2).eval()({"depth": torch.tensor([[0, 10, 10**9]])})
     assert seen.tolist() == [pytest.approx([0.0, 2.998, CLIP], abs=1e-3)]
 
 
 def test_spill_weights_of_all_orders_are_told_apart_and_infinity_from_all() -> None:
     space = spaces.Dict({"weight": spaces.Box(0, 1e30, (1,), np.float32)})
     weights = Architecture(features={"weight": FeatureKind.WEIGHT})
-    seen = Features(space, actions=1, architecture=weights)({"weight": torch.tensor([[1e-4], [1e-3], [1e-2], [1e30]])})
+    seen = Features(space, actions=1, architecture=weights).eval()({"weight": torch.tensor([[1e-4], [1e-3], [1e-2], [1e30]])})
     assert seen[:, 1].tolist() == [0, 0, 0, 1]
     assert seen[:, 0].tolist() == pytest.approx([-CLIP, np.log(1e-3), np.log(1e-2), 0])
 

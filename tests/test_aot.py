@@ -69,7 +69,7 @@ class Judge(nn.Module):
         self.layer = nn.Linear(6, 1)
 
     def forward(self, tensors: dict[str, Tensor]) -> Tensor:
-        return self.layer(torch.cat([tensors["order"].float(), tensors["last"].float().unsqueeze(1)], dim=1))
+        return self.layer(torch.cat([tensors["order"].float(), tensors["last"].float()], dim=1))
 
 
 def bound(task: Mapping[str, object]) -> dict[str, object]:

@@ -156,6 +156,15 @@ def test_run_of_another_environment_is_not_resumed(tmp_path: Path) -> None:
         train(Environment("PosetRL-v0"), recipe=recipe("ppo"), validation=[], output=tmp_path, budget=Budget(iterations=1), resume=True)
 
 
+@pytest.fixture
+def heeds_interruptions() -> Iterator[None]:
+    """A process that runs in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interruptions")
 def test_first_interruption_ends_a_run_after_its_update_and_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     update = Loop._iterate
 
@@ -178,6 +187,7 @@ def interrupt(times: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("heeds_interruptions")
 def test_second_interruption_ends_a_run_at_once() -> None:
     said: list[str] = []
     with pytest.raises(KeyboardInterrupt), Interruption(lambda: said.append("once")):

@@ -117,7 +117,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         Raises:
             TaskError: the observation does not hold it, or it is no action.
         """
-        if self.heuristic is None or observation[self.heuristic].size == 0:
+        if self.heuristic is None or self.heuristic not in observation:
             raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
         return self.action(observation[self.heuristic].item())
 

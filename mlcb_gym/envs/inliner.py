@@ -49,7 +49,7 @@ def search_priority(observation: Observation) -> float:
     """Return how promising the other decision is: most where a callee may be discarded, or where LLVM's cost is close to its threshold."""
 
     def of(name: str) -> int:
-        return int(observation[name].item()) if observation[name].size else 0
+        return int(observation[name].item()) if name in observation else 0
 
     cost, calls = of("cost_estimate"), of("callee_calls")
     if of("inlining_default"):

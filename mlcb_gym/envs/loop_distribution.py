@@ -41,7 +41,7 @@ def partition(observation: Observation, action: int) -> Hashable | None:
     nodes, part = int(seen["loop"][NODES]), seen["part"]
     if agent != DISTRIBUTOR or int((part[:nodes] < 0).sum()) > 1:
         return None
-    place = int(seen["chosen"])
+    place = int(seen["chosen"].item())
     parts = part[:nodes].tolist()
     parts[place] = max(parts) + action
     return tuple(parts)

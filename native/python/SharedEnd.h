@@ -42,7 +42,7 @@ public:
   /// Says bye, now or when the wait of another thread has ended, which it does soon, as a PeerGone.
   void close() {
     *Closed = true;
-    Released{std::move(Kept)};
+    const Released Mine{std::move(Kept)};
   }
 
 private:

@@ -54,13 +54,20 @@ def distill_team(
 
 def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
     """Return the decisions without embeddings, where the environment has none."""
-    width = space.spaces["embedding"].shape[1]  # type: ignore[index]
-    shown = slice(0 if width == 0 else None)
-    given = {name: {**seen, "embedding": seen["embedding"][..., shown]} if seen else seen for name, seen in trees.observations.items()}
-    narrow = [seen for seen in given.values() if seen and seen["embedding"].shape[-1] != width]
-    if narrow:
-        raise TrainingError(f"decisions with embeddings of {narrow[0]['embedding'].shape[-1]}, the environment shows {width}: expected dimension=0")
-    return replace(trees, observations=given)
+    shown = space.get("embedding")
+    if shown is None:
+        given = {agent: {name: seen[name] for name in seen if name != "embedding"} for agent, seen in trees.observations.items()}
+        return replace(trees, observations=given)
+    width = _width(shown.shape)
+    for seen in filter(None, trees.observations.values()):
+        held = _width(seen["embedding"].shape) if "embedding" in seen else 0
+        if held != width:
+            raise TrainingError(f"decisions with embeddings of {held}, the environment shows {width}: expected dimension=0")
+    return trees
+
+
+def _width(shape: Sequence[int] | None) -> int:
+    return shape[-1] if shape else 0
 
 
 def _standardise(team: Team, trees: Trees) -> None:
