@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,14 +15,30 @@ LLVM_MAJOR = 22
 
 @cache
 def tool(name: str) -> Path:
-    """The path of LLVM 22's ``name`` (``clang``, ``opt``, ``llc``, ...); the folder in ``MLCB_LLVM_BIN`` comes first."""
-    folder = os.environ.get("MLCB_LLVM_BIN", f"/usr/lib/llvm-{LLVM_MAJOR}/bin")
+    """The path of LLVM 22's ``name`` (``clang``, ``opt``, ``llc``, ...), in the folder that ``MLCB_LLVM_BIN`` names if it is set.
+
+    Raises:
+        ToolchainError: it is not there, or of another LLVM.
+    """
+    chosen = os.environ.get("MLCB_LLVM_BIN")
+    if chosen is not None:
+        return _chosen(name, chosen)
+    folder = f"/usr/lib/llvm-{LLVM_MAJOR}/bin"
     found = shutil.which(name, path=folder) or shutil.which(f"{name}-{LLVM_MAJOR}")
     if found is None:
         raise ToolchainError(
             f"{name} of LLVM {LLVM_MAJOR} not found in {folder} or as {name}-{LLVM_MAJOR} on PATH: "
             f"apt-get install clang-{LLVM_MAJOR} llvm-{LLVM_MAJOR}-dev, or set MLCB_LLVM_BIN"
         )
+    return Path(found)
+
+
+def _chosen(name: str, folder: str) -> Path:
+    found = shutil.which(name, path=folder)
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout if found else ""
+    if found is None or f"version {LLVM_MAJOR}." not in version:
+        has = "that has none" if found is None else f"whose {name} is of {version.partition(chr(10))[0]!r}"
+        raise ToolchainError(f"MLCB_LLVM_BIN is {folder!r}, {has}: expected a folder with {name} of LLVM {LLVM_MAJOR}")
     return Path(found)
 
 

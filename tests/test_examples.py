@@ -52,6 +52,28 @@ def serve(*arguments: object, **options: object) -> list[str]:
     return run(sys.executable, EXAMPLES / "server" / "server.py", *arguments, **options).splitlines()
 
 
+@pytest.mark.parametrize(
+    ("options", "says"), [((), "onnxruntime_c_api.h is not under /nowhere/include"), (("-DMLCB_ONNX=OFF",), "Build files have been written")]
+)
+def test_headers_of_onnx_runtime_are_needed_by_those_who_build_its_runner(options: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    named = os.environ | {"ONNXRUNTIME_ROOT": "/nowhere"}
+    configure = ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(tmp_path), "-DMLCB_LLVM=OFF", "-DMLCB_PYTHON=OFF", *options]
+    done = subprocess.run(configure, capture_output=True, text=True, timeout=120, check=False, env=named)
+    assert says in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_library_without_onnx_says_so(tmp_path: Path) -> None:
+    run("cmake", "-G", "Ninja", "-S", ROOT, "-B", tmp_path / "library", *OPTIONS, "-DMLCB_TESTS=OFF", "-DMLCB_ONNX=OFF")
+    run("cmake", "--build", tmp_path / "library")
+    run("cmake", "--install", tmp_path / "library", "--component", "development", "--prefix", tmp_path / "prefix")
+    run("cmake", "-G", "Ninja", "-S", EXAMPLES / "c", "-B", tmp_path / "c", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    run("cmake", "--build", tmp_path / "c")
+    assert run(tmp_path / "c" / "unroll", "default:").startswith("loop 0")
+    done = subprocess.run([tmp_path / "c" / "unroll", "onnx:policy"], capture_output=True, text=True, timeout=60, check=False)
+    assert "'policy' is an ONNX model, which this build cannot run" in done.stderr
+
+
 def test_compiler_in_c_asks_a_model_server(build: Callable[[str], Path]) -> None:
     unroll = build("c") / "unroll"
     assert serve(unroll) == UNROLLED

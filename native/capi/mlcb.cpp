@@ -33,7 +33,7 @@ struct mlcb_runner {
 namespace {
 
 static_assert(static_cast<int>(ErrorKind::InvalidArgument) + 1 == MLCB_INVALID_ARGUMENT);
-static_assert(static_cast<int>(ErrorKind::Interrupted) + 1 == MLCB_INTERRUPTED);
+static_assert(static_cast<int>(ErrorKind::NoAdvice) + 1 == MLCB_NO_ADVICE);
 static_assert(static_cast<int>(DType::Bool) == MLCB_BOOL);
 static_assert(static_cast<int>(EndReason::Exhausted) == MLCB_EXHAUSTED);
 

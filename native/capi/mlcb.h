@@ -46,7 +46,8 @@ typedef enum MLCB_AS_INT {
   MLCB_TIMEOUT,          /* a deadline passed */
   MLCB_PEER_ERROR,       /* the learner said why it gives up */
   MLCB_SYSTEM_ERROR,     /* the machine: a file, a descriptor */
-  MLCB_INTERRUPTED       /* whoever waits was told to stop waiting */
+  MLCB_INTERRUPTED,      /* whoever waits was told to stop waiting */
+  MLCB_NO_ADVICE         /* no failure: default:, the compiler's own heuristic decides */
 } mlcb_status;
 
 typedef enum MLCB_AS_INT {
@@ -78,7 +79,8 @@ MLCB_API void mlcb_close(mlcb_runner *runner) MLCB_NOEXCEPT;
 /* One sentence: why the last call failed that did. Empty if none did. Valid until the next call with the runner. */
 MLCB_API const char *mlcb_error(const mlcb_runner *runner) MLCB_NOEXCEPT;
 
-/* Whether a policy decides; 0 for default: (the compiler follows its own heuristic) and for a runner that was not opened. */
+/* Whether a policy decides; 0 for default: (the compiler follows its own heuristic) and for a runner that was not opened. Where it
+ * is 0, tensors need not be filled: there is no advice to ask for. */
 MLCB_API int mlcb_decides(const mlcb_runner *runner) MLCB_NOEXCEPT;
 
 /* The task that the policy or learner is for, empty if for any; and the parameters it wants it bound with, a JSON object.
@@ -110,8 +112,8 @@ MLCB_API mlcb_status mlcb_text(mlcb_runner *runner, size_t agent, const char *in
 MLCB_API int mlcb_wants(mlcb_runner *runner, const char *metric) MLCB_NOEXCEPT;
 MLCB_API void *mlcb_metric(mlcb_runner *runner, const char *metric, mlcb_dtype type) MLCB_NOEXCEPT;
 
-/* The advice of an agent for what its tensors hold: an index that its mask allows, or a value. On failure *index or *value is left
- * as it is. */
+/* The advice of an agent for what its tensors hold: an index that its mask allows, or a value. *index or *value is left as it is
+ * where there is none, which is MLCB_NO_ADVICE with default: and another status on failure. */
 MLCB_API mlcb_status mlcb_choose(mlcb_runner *runner, size_t agent, int64_t *index) MLCB_NOEXCEPT;
 MLCB_API mlcb_status mlcb_value(mlcb_runner *runner, size_t agent, double *value) MLCB_NOEXCEPT;
 

@@ -36,6 +36,7 @@ void raise(const Error &Why) {
   case ErrorKind::Timeout: throw Failure<ErrorKind::Timeout>(Message);
   case ErrorKind::PeerError: throw Failure<ErrorKind::PeerError>(Message);
   case ErrorKind::SystemError: throw Failure<ErrorKind::SystemError>(Message);
+  case ErrorKind::NoAdvice: throw Failure<ErrorKind::NoAdvice>(Message);
   case ErrorKind::Interrupted: throw nb::python_error();
   }
   throw NativeFailure(Message);
@@ -57,6 +58,7 @@ void bindErrors(nb::module_ &Module) {
   bindKind<ErrorKind::Timeout>(Module, "Timeout", Base, "A deadline passed.");
   bindKind<ErrorKind::PeerError>(Module, "PeerError", Base, "The other end said in an Error frame why it gave up.");
   bindKind<ErrorKind::SystemError>(Module, "SystemError_", Base, "The machine: a file, a descriptor, memory.");
+  bindKind<ErrorKind::NoAdvice>(Module, "NoAdvice", Base, "The compiler's own heuristic decides.");
 }
 
 } // namespace mlcb::python

@@ -17,7 +17,7 @@ private:
   Expected<int64_t> choose(size_t) override { return undecided(); }
   Expected<double> value(size_t) override { return undecided(); }
 
-  static Unexpected undecided() { return fail(ErrorKind::InvalidArgument, "'default:' is the compiler's own heuristic: it gives no advice"); }
+  static Unexpected undecided() { return fail(ErrorKind::NoAdvice, "'default:' is the compiler's own heuristic: it gives no advice"); }
 };
 
 } // namespace mlcb

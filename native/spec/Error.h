@@ -17,6 +17,7 @@ enum class ErrorKind {
   PeerError,       // the other end sent an Error frame
   SystemError,     // the machine: a file, a descriptor, memory
   Interrupted,     // whoever waits was told to stop waiting
+  NoAdvice,        // the compiler's own heuristic decides
 };
 
 struct Error {

@@ -66,6 +66,17 @@ TEST(Capi, WhatTheCallerGetsWrongIsNamed) {
   EXPECT_TRUE(fails(R, mlcb_end(R.get(), static_cast<mlcb_end_reason>(256), 0), MLCB_INVALID_ARGUMENT, "no reason 256"));
 }
 
+TEST(Capi, HeuristicOfTheCompilerIsNoFailureAndLeavesTheAnswerAsItIs) {
+  const Runner R = opened("default:");
+  ASSERT_EQ(mlcb_bind(R.get(), FirstAndSecond), MLCB_OK);
+  int64_t Index = 7;
+  double Value = 2.5;
+  EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, &Index), MLCB_NO_ADVICE, "the compiler's own heuristic"));
+  EXPECT_EQ(mlcb_value(R.get(), 1, &Value), MLCB_NO_ADVICE);
+  EXPECT_EQ(Index, 7);
+  EXPECT_EQ(Value, 2.5);
+}
+
 TEST(Capi, TaskOfThisLibraryIsBoundByItsName) {
   const Runner R = opened("default:");
   ASSERT_EQ(mlcb_bind_task(R.get(), "posetrl", R"({"dimension": 2})"), MLCB_OK);
