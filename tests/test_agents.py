@@ -163,6 +163,7 @@ def test_module_of_a_script_that_declares_nothing_is_a_perceptron_over_squashed_
     config = {"network": {"hidden": (8,)}}
     made = MaskedPolicyGradient(observation_space=ENV.observation_space, action_space=ENV.action_space, inference_only=False, model_config=config)
     elements = sum((space.shape and int(np.prod(space.shape))) or 1 for name, space in ENV.observation_space.items() if name != MASK)
+    assert isinstance(made.network, LogitsNetwork)
     assert (made.network.features.width, made.network.features.categorical_width) == (elements, 0)
     assert made.network(observations).shape == (len(observations[MASK]), len(known_optimum.ACTIONS))
 

@@ -266,6 +266,16 @@ def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
     assert read_run(best)["progress"]["best_ratio"] < 0.995
 
 
+def test_policy_gradients_learn_a_value_and_end_where_the_compiler_is_asked_the_same(tmp_path: Path) -> None:
+    small = {"steps_per_iteration": 256, "num_envs": 2, "statistics_episodes": 2, "lr": 1e-2, "network": {"hidden": [8]}}
+    environment, console, budget = Environment("RegAllocPriority-v0", {"programs": PROGRAM}), Console(file=io.StringIO()), Budget(iterations=2)
+    last = train(environment, recipe=recipe("ppo", small), validation=resolve(PROGRAM), output=tmp_path / "run", budget=budget, console=console)
+    folder = export_policy(last, tmp_path / "policy")
+    parity = check_parity(last, folder, PROGRAM)
+    assert parity.observations > 10
+    assert parity.disagreements == 0
+
+
 def test_evolution_stays_where_nothing_makes_a_difference(leaf: Path, tmp_path: Path) -> None:
     es = recipe("es", {"pairs": 4, "programs": 1, "num_envs": 1, "statistics_episodes": 1})
     environment, (program,) = Environment("RegAllocPriority-v0", {"programs": str(leaf)}), resolve(leaf)
@@ -276,7 +286,7 @@ def test_evolution_stays_where_nothing_makes_a_difference(leaf: Path, tmp_path: 
 
 def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:
     environment = Environment("RegAllocPriority-v0", {"programs": PROGRAM})
-    with pytest.raises(TrainingError, match="RegAllocPriority-v0: asks for a value, which ppo does not learn, expected algorithm es"):
-        train(environment, recipe=recipe("ppo"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
+    with pytest.raises(TrainingError, match="RegAllocPriority-v0: asks for a value, which dqn does not learn, expected algorithm es or mlgo or ppo"):
+        train(environment, recipe=recipe("dqn"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
     with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which is not cloned"):
         clone_heuristic(environment, recipe("mlgo"))

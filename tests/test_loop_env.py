@@ -18,7 +18,8 @@ import torch
 from rich.console import Console
 
 from mlcb_gym import toolchain
-from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.architecture import Architecture, model_config
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import policy_network
 from mlcb_gym.agents.team import Team
@@ -328,6 +329,41 @@ def test_evolution_trains_both_agents_at_once(tmp_path: Path) -> None:
         assert onnx.numpy_helper.to_array(next(w for w in weights if w.name.endswith(".mean"))).any()
 
 
+def test_rows_of_a_batch_go_to_the_agents_that_they_are_for(worker: WorkerSession) -> None:
+    env = LoopDistributionEnv(programs=KERNEL, session=worker, dimension=0)
+    config = model_config(env, hidden=[8], final_gain=1.0)
+    module = MaskedPolicyGradient(
+        observation_space=env.observation_space, action_space=env.action_space, model_config=config, inference_only=False
+    ).eval()
+    observations = random_observations([env], env.programs, 2, 1)
+    assert {int(observation["agent"]) for observation in observations} == {0, 1}
+    with torch.no_grad():
+        (together, summaries), values = (
+            module.rated(module.network, {"obs": batch(observations)}),
+            module.compute_values({"obs": batch(observations)}),
+        )
+        each = [module.rated(module.network, {"obs": batch([one])}) for one in observations]
+    assert torch.allclose(together, torch.cat([inputs for inputs, _ in each]))
+    assert torch.allclose(summaries, torch.cat([summary for _, summary in each]))
+    assert torch.equal(values, module.compute_values({"obs": batch(observations)}, embeddings=summaries))
+    for inputs, observation in zip(together, observations, strict=True):
+        mask = acting_agent(observation)[1]["action_mask"]
+        assert set(torch.nonzero(inputs > -1e30).ravel().tolist()) == set(np.flatnonzero(mask).tolist())
+
+
+def test_policy_gradients_train_both_agents_at_once(tmp_path: Path) -> None:
+    kernel = "loops/train/mixed_division"  # which is better left whole
+    small = {"steps_per_iteration": 64, "lr": 1e-2, "num_envs": 2, "statistics_episodes": 2, "network": {"hidden": [8], "final_gain": 1.0}}
+    environment = Environment("LoopDistribution-v0", {"programs": kernel, "dimension": 0})
+    console, budget = Console(file=io.StringIO()), Budget(iterations=4, validate_every=1)
+    train(environment, recipe=recipe("ppo", small), validation=resolve(kernel), output=tmp_path / "run", budget=budget, console=console)
+    first, *_, last = read_run(tmp_path / "run" / "last")["progress"]["curve"]
+    assert first["ratio"] > 1.1
+    assert last["ratio"] == 1.0
+    folder = export_policy(tmp_path / "run" / "last", tmp_path / "policy")
+    assert check_parity(tmp_path / "run" / "last", folder, kernel).disagreements == 0
+
+
 def test_team_learns_what_brute_force_found(tmp_path: Path) -> None:
     kernels = ["loops/train/mixed_scan_between", "loops/train/coupled_pair", "loops/train/even_and_odd"]
     environment = Environment("LoopDistribution-v0", {"programs": kernels, "dimension": 0})
@@ -356,8 +392,8 @@ def test_decisions_of_another_embedding_are_named(tmp_path: Path) -> None:
 
 def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
-    with pytest.raises(TrainingError, match="LoopDistribution-v0: asks several agents, which ppo does not learn, expected algorithm es"):
-        train(environment, recipe=recipe("ppo"), validation=resolve(KERNEL), output=tmp_path, budget=Budget(iterations=1))
+    with pytest.raises(TrainingError, match="asks several agents, which dqn does not learn, expected algorithm es or mlgo or ppo"):
+        train(environment, recipe=recipe("dqn"), validation=resolve(KERNEL), output=tmp_path, budget=Budget(iterations=1))
 
 
 def test_guard_of_loops_is_one_line_and_no_output(policy: tuple[Team, Path], tmp_path: Path) -> None:

@@ -64,22 +64,32 @@ class GraphNetwork(Standardised):
         head = NetworkConfig(hidden=tuple(hidden), dropout=config.dropout, final_gain=config.final_gain)
         self.head = Mlp(4 * width, 1 if self.selects else self.choices, head)
 
+    @property
+    def summary_width(self) -> int:
+        """The number of features of a node."""
+        return self.mean.shape[0]
+
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return self.rate(observation)[0]
+
+    def rate(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the logits, and the means of the features over all nodes, ``[batch, summary_width]``."""
         edges = torch.asinh(observation[GRAPH])
         both_ways = torch.cat([edges.transpose(2, 3), edges], dim=1)
         features = self._features(observation)
         if self.learns:
             self.learn(features[observation["statements"] > 0])
-        state = functional.silu(self.embed(self.standardised(features)))
+        features = self.standardised(features)
+        summary = self._means(features, self._there(observation)).squeeze(1)
+        state = functional.silu(self.embed(features))
         for each in self.rounds:
             state = each(state, both_ways)
         chosen = [] if self.selects else [self._at(observation, "chosen")]
         seen = self._means(state, torch.cat([*chosen, self._there(observation), *self._last_part_and_node(observation)], dim=2))
         if self.selects:
             ratings = self.head(torch.cat([state, seen.expand(-1, state.shape[1], -1)], dim=2)).squeeze(2)
-            return functional.pad(ratings, (0, self.choices - ratings.shape[1]))
-        logits: Tensor = self.head(seen.squeeze(1))
-        return logits
+            return functional.pad(ratings, (0, self.choices - ratings.shape[1])), summary
+        return self.head(seen.squeeze(1)), summary
 
     @staticmethod
     def _means(state: Tensor, sets: Tensor) -> Tensor:

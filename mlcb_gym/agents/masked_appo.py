@@ -20,4 +20,4 @@ class MaskedAppo(MaskedPolicyGradient, TargetNetworkAPI):
         return [(self.network, self.target)]
 
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {TARGET_NETWORK_ACTION_DIST_INPUTS: self.masked_logits(self.target, batch)[0]}
+        return {TARGET_NETWORK_ACTION_DIST_INPUTS: self.rated(self.target, batch)[0]}

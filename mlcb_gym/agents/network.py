@@ -37,9 +37,22 @@ class LogitsNetwork(nn.Module):
             self.features = Features(observation_space, actions=actions, architecture=architecture)
             self.head = Mlp(self.features.width, actions, config)
 
+    @property
+    def summary_width(self) -> int:
+        """The number of features."""
+        return self.features.width
+
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        logits: Tensor = self.head(self.features(observation))
-        return logits
+        return self.rate(observation)[0]
+
+    def rate(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the logits or the value, and the features, ``[batch, summary_width]``."""
+        features = self.features(observation)
+        return self.head(features), features
+
+    def action(self, observation: Mapping[str, Tensor], rating: Tensor, space: spaces.Box) -> Tensor:
+        """Return the action for the value: itself, or the nearest that there is."""
+        return rating.clamp(space.low.item(), space.high.item())
 
 
 AgentNetwork = LogitsNetwork | GraphNetwork | ValueNetwork

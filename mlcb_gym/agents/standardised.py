@@ -48,6 +48,8 @@ class Standardised(nn.Module):
     def learn(self, features: Tensor) -> None:
         """Adds rows ``[rows, width]`` to the statistics (Chan et al., 1979)."""
         known, more = int(self.rows), features.shape[0]
+        if more == 0:
+            return
         share, shift = more / (known + more), features.mean(dim=0) - self.mean
         variance = (1 - share) * self.deviation**2 + share * features.var(dim=0, correction=0)
         self.deviation.copy_((variance + share * (1 - share) * shift**2).sqrt().clamp_min(self._least))

@@ -34,7 +34,23 @@ class ValueNetwork(nn.Module):
         assert isinstance(space, spaces.Box)
         self.default, self.highest = default, float(space.high.item())
 
+    @property
+    def summary_width(self) -> int:
+        """The number of features."""
+        return self.features.width
+
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
-        fraction = observation[self.default].float() / self.highest
-        value: Tensor = self.highest * fraction.pow((-self.head(self.features(observation))).exp())
-        return value
+        return self.highest * self._raised(observation, self.head(self.features(observation)))
+
+    def rate(self, observation: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the logarithm of the power's inverse, ``[batch, 1]``, and the features, ``[batch, summary_width]``."""
+        features = self.features(observation)
+        return self.head(features), features
+
+    def action(self, observation: Mapping[str, Tensor], rating: Tensor, space: spaces.Box) -> Tensor:
+        """Return the action for what ``rate`` returned, or for what was drawn around it."""
+        return self._raised(observation, rating) * space.high.item()
+
+    def _raised(self, observation: Mapping[str, Tensor], rating: Tensor) -> Tensor:
+        """Return the value as a fraction of the highest."""
+        return (observation[self.default].float() / self.highest).pow((-rating).exp())

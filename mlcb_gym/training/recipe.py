@@ -116,7 +116,7 @@ class Recipe(ABC):
         env_config: dict[str, Any] = {"id": environment.id, "arguments": arguments, "shaping": asdict(self.shaping)}
         return (
             config.framework("torch")
-            .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True)
+            .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True, normalize_actions=False)
             .env_runners(
                 num_env_runners=0,
                 num_envs_per_env_runner=self.num_envs,

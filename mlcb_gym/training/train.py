@@ -33,6 +33,7 @@ from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.loop import Budget, Loop, network_of
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.registry import algorithms, recipe_class
 from mlcb_gym.training.run import Run, current_commit
 from mlcb_gym.training.training_env import Environment, register_for_rllib, training_env
 
@@ -166,7 +167,11 @@ def _check_learns(recipe: Recipe, environment: Environment) -> None:
         asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
     what = "for a value" if asks_for_value else "several agents" if asks_several else None
     if what and not recipe.learns_all:
-        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm es")
+        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")
+
+
+def _those_that_learn_all() -> str:
+    return " or ".join(name for name in algorithms() if recipe_class(name).learns_all)
 
 
 def _statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:

@@ -26,6 +26,7 @@ class Ppo(Recipe):
     """
 
     algorithm: ClassVar[str] = "ppo"
+    learns_all: ClassVar[bool] = True
 
     entropy: Decay = Decay(0.02, 0.002, 200_000)
     gae_lambda: float = 0.95

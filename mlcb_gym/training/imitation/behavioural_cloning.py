@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 from gymnasium import spaces
+from ray.rllib.core.columns import Columns
 from torch import Tensor
 from torch.nn import functional
 
@@ -58,6 +59,5 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
 
 
 def _loss(module: MaskedPolicyGradient, observation: dict[str, Tensor], answers: Tensor) -> Tensor:
-    features = module.network.features(observation)
-    logits = module.network.head(features).masked_fill(observation[MASK] == 0, -1e9)
+    logits, features = module.rated(module.network, {Columns.OBS: observation})
     return functional.cross_entropy(logits, answers) + module.value(features).square().mean()

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from ray.rllib.core.columns import Columns
 from torch import Tensor
 from torch.nn import functional
 
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.search.decisions import Decision, read_decisions
-from mlcb_gym.spec import AGENT, MASK
+from mlcb_gym.spec import AGENT
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.imitation.team_distillation import distill_team
 from mlcb_gym.training.recipe import Distillation, Recipe
@@ -109,6 +111,7 @@ def fit(
         model_config=dict(config),
         inference_only=False,
     )
+    assert isinstance(module.network, LogitsNetwork)
     module.network.features.standardise(observations)
     minimize(module, partial(loss, module), len(next(iter(observations.values()))), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
@@ -116,8 +119,8 @@ def fit(
 
 def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, recipe: Recipe) -> Tensor:
     observation = {name: value[rows] for name, value in outcomes.observations.items()}
-    features = module.network.features(observation)
-    logs = module.network.head(features).masked_fill(observation[MASK] == 0, -1e9).log_softmax(dim=1)
+    logits, features = module.rated(module.network, {Columns.OBS: observation})
+    logs = logits.log_softmax(dim=1)
     expected = (logs.exp() * (outcomes.regrets[rows] + recipe.distillation.entropy * logs)).sum(dim=1)
     limit = recipe.shaping.limit
     returns = recipe.shaping.scale * outcomes.gains[rows].clamp(-limit, limit)
