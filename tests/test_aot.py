@@ -144,7 +144,7 @@ def test_each_agent_has_its_own_model(uri: str, networks: dict[str, nn.Module]) 
     latency, order = np.array([4, 1, 3, 1, 2], np.float32), np.array([0, 2, 1, 3, 4])
     with torch.inference_mode():
         logits = networks["picker"]({"latency": torch.from_numpy(latency)[None]})[0].numpy()
-        cycles = networks["judge"]({"order": torch.from_numpy(order)[None], "last": torch.tensor([True])}).item()
+        cycles = networks["judge"]({"order": torch.from_numpy(order)[None], "last": torch.tensor([[True]])}).item()
     with closing(_native.Compiler.open(uri, json.dumps(TASK))) as compiler:
         for legal in ([1, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 1]):
             mask = np.array(legal, np.int8)
