@@ -16,7 +16,7 @@ from rich.table import Table
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.policies import shipped
@@ -24,6 +24,7 @@ from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.session.objects import object_size
+from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
@@ -39,7 +40,7 @@ console = Console()
 def main() -> None:
     started = time.monotonic()
     shutil.rmtree(OUTPUT, ignore_errors=True)
-    console.rule("1. Train: PPO orders the passes of -Oz on 18 programs")
+    console.rule("1. Train: a clone of LLVM's own inliner, then PPO, which decides at every call of 18 programs")
     checkpoint = train_policy()
     console.rule("2. Export: ONNX and policy.json")
     policy = export_policy(checkpoint, OUTPUT / "policy")
@@ -54,11 +55,12 @@ def main() -> None:
 
 
 def train_policy() -> Path:
-    arguments = {"programs": "embedded/train", "max_steps": 8}
-    chosen = recipe("ppo", {"seed": SEED, "num_envs": 4, "steps_per_iteration": 512})
-    budget = Budget(iterations=100_000, seconds=60 * MINUTES, validate_every=5)
-    environment = Environment("PosetRL-v0", arguments)
-    return train(environment, recipe=chosen, validation=resolve("embedded/validation"), output=OUTPUT / "train", budget=budget, console=console)
+    environment = Environment("Inliner-v0", {"programs": "embedded/train"})
+    chosen = recipe("mlgo", {"seed": SEED, "num_envs": 4, "steps_per_iteration": 2048})
+    clone = clone_heuristic(environment, chosen)
+    budget = Budget(seconds=60 * MINUTES, validate_every=5)
+    validation, folder = resolve("embedded/validation"), OUTPUT / "train"
+    return train(environment, recipe=chosen, validation=validation, output=folder, budget=budget, weights=clone, console=console)
 
 
 def compile_and_check(policy: Path, programs: tuple[Program, ...], label: str) -> list[float]:
@@ -79,9 +81,9 @@ def compile_and_check(policy: Path, programs: tuple[Program, ...], label: str) -
 
 
 def random_null(programs: tuple[Program, ...]) -> tuple[list[float], list[float]]:
-    """The same number of decisions, drawn at random: one episode, and the best of several."""
+    """Decisions drawn at random: one episode, and the best of several."""
     rng = np.random.default_rng(SEED)
-    with closing(PosetRLEnv(programs=programs, max_steps=8, dense=False)) as env:
+    with closing(InlinerEnv(programs=programs)) as env:
         jobs = [episode(program, random(rng)) for program in programs for _ in range(RANDOM_EPISODES)]
         traces = list(track(play([env], jobs), description="random", total=len(jobs), console=console, transient=True))
     by_program = {p.name: [t.ratio for t in traces if t.program == p.name] for p in programs}
