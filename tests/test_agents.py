@@ -2,8 +2,9 @@
 """Features and masked modules: what a policy sees, and what it may not choose."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -12,6 +13,7 @@ from gymnasium import spaces
 from mlcb_gym.agents.architecture import Architecture, model_config
 from mlcb_gym.agents.columns import ColumnFeatures
 from mlcb_gym.agents.features import Features
+from mlcb_gym.agents.masked_appo import MaskedAppo
 from mlcb_gym.agents.masked_dqn import MaskedDqn
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
@@ -20,6 +22,7 @@ from mlcb_gym.agents.standardised import CLIP
 from mlcb_gym.agents.values import ValueNetwork
 from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.record import FeatureKind
+from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.network_policy import advice, batch
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.spec import MASK
@@ -121,6 +124,38 @@ def test_policy_is_finite_where_nothing_is_allowed(observations: dict[str, torch
     masked = observations | {MASK: torch.zeros_like(observations[MASK])}
     logits = module(MaskedPolicyGradient).forward_inference({"obs": masked})["action_dist_inputs"]
     assert torch.isfinite(logits.softmax(dim=1)).all()
+
+
+def test_acting_builds_no_graph(observations: dict[str, torch.Tensor]) -> None:
+    made = module(MaskedPolicyGradient)
+    assert not made.forward_exploration({"obs": observations})["action_dist_inputs"].requires_grad
+    assert made.forward_train({"obs": observations})["action_dist_inputs"].requires_grad
+
+
+def test_statistics_are_learnt_from_losses_alone(observations: dict[str, torch.Tensor]) -> None:
+    made = module(MaskedPolicyGradient).train()
+    made.compute_values({"obs": observations})
+    assert not made.network.features.rows
+    made.forward_train({"obs": observations})
+    assert int(made.network.features.rows) == len(observations[MASK])
+
+
+@pytest.mark.parametrize("kind", ["mlp", "columns"])
+def test_network_runs_where_its_inputs_are(kind: Literal["mlp", "columns"]) -> None:
+    space = spaces.Dict({"cost": spaces.Box(0, 9, (3,)), "chosen": spaces.Box(0, 2, (1,)), MASK: spaces.MultiBinary(3)})
+    network = LogitsNetwork(space, spaces.Discrete(3), NetworkConfig(), Architecture(kind, heuristic="chosen")).eval().to("meta")
+    assert network({name: torch.zeros((2, *(part.shape or ())), device="meta") for name, part in space.items()}).shape == (2, 3)
+
+
+def test_architecture_of_a_wrapped_environment_is_that_of_the_environment() -> None:
+    assert Architecture.of(gymnasium.Wrapper(ENV)) == Architecture.of(ENV) != Architecture()
+
+
+@pytest.mark.parametrize(("kind", "config"), [(MaskedPolicyGradient, {}), (MaskedAppo, {"kind": "value"}), (MaskedDqn, {"kind": "value"})])
+def test_module_that_does_not_learn_a_value_says_so(kind: type, config: dict[str, str]) -> None:
+    space = spaces.Dict({"its_default": spaces.Box(0, 100, (1,), np.float32)})
+    with pytest.raises(TaskError, match="a value"):
+        kind(observation_space=space, action_space=spaces.Box(0, 1, (1,)), model_config=config, inference_only=False)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])

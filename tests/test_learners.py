@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from stable_baselines3.common.env_checker import check_env
 
 import mlcb_gym
@@ -21,8 +23,9 @@ from mlcb_gym.agents.standardised import LEARNT, Standardised
 from mlcb_gym.envs.flattened import FlattenedObservation
 from mlcb_gym.envs.multi_agent import RllibMultiAgentEnv
 from mlcb_gym.errors import PolicyError, TaskError
-from mlcb_gym.export.export import export_policy
+from mlcb_gym.export.export import export_module, export_policy
 from mlcb_gym.export.parity import check_parity
+from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import episode, play_in_order
 
@@ -82,9 +85,12 @@ def test_config_names_the_class_of_several_agents_and_its_arguments() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own, of its own
 @pytest.mark.parametrize("algorithm", ["PPO", "DQN", *(pytest.param(name, marks=pytest.mark.slow) for name in ("APPO", "IMPALA"))])
-def test_script_with_rllibs_own_config_trains_and_is_exported(algorithm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_script_with_rllibs_own_config_trains_and_is_exported(
+    algorithm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     checkpoint = tmp_path / "checkpoint"
-    rllib.main(algorithm, 2, str(checkpoint))
+    rllib.main(algorithm, 2, "checkpoint")
     returns = [float(line) for line in capsys.readouterr().out.splitlines() if line not in ("None", str(checkpoint))]
     assert len(returns) == 2
     assert all(map(math.isfinite, returns))
@@ -93,7 +99,44 @@ def test_script_with_rllibs_own_config_trains_and_is_exported(algorithm: str, tm
     assert check_parity(checkpoint, folder, "embedded/validation").disagreements == 0
 
 
-def test_checkpoint_of_another_environment_is_refused(tmp_path: Path) -> None:
+def test_value_that_was_trained_in_other_units_is_not_exported(tmp_path: Path) -> None:
+    module = RLModuleSpec(module_class=MaskedPolicyGradient, model_config=model_config("RegAllocPriority-v0", hidden=[4]))
+    config = PPOConfig().environment("RegAllocPriority-v0", env_config={"programs": PROGRAM}).rl_module(rl_module_spec=module)
+    config.env_runners(num_env_runners=0)
+    algorithm = config.build_algo()
+    checkpoint = Path(algorithm.save_to_path(str(tmp_path / "checkpoint")))
+    algorithm.stop()
+    with pytest.raises(PolicyError, match="trained with normalize_actions=True, which changes what a value means: expected False"):
+        export_policy(checkpoint, tmp_path / "policy")
+
+
+def test_value_that_is_deployed_is_the_action_that_was_taken() -> None:
+    with closing(gymnasium.make("RegAllocPriority-v0", programs=PROGRAM)) as made:
+        env: Any = made
+        observation, _ = env.reset(seed=1)
+        config = model_config(env, hidden=[4], final_gain=1.0)
+        module = MaskedPolicyGradient(
+            observation_space=env.observation_space, action_space=env.action_space, model_config=config, inference_only=True
+        )
+        module.eval()
+        seen = batch([observation])
+        action = module.forward_inference({"obs": seen})["actions_for_env"][0].numpy()
+        assert env.unwrapped.advice(action) == pytest.approx(module.network(seen).item(), rel=1e-6)
+        assert env.action_space.contains(action)
+
+
+def test_networks_of_a_team_are_exported(tmp_path: Path) -> None:
+    with closing(gymnasium.make("LoopDistribution-v0", programs=LOOP, dimension=0)) as made:
+        env: Any = made
+        config = model_config(env, hidden=[4])
+        module = MaskedPolicyGradient(
+            observation_space=env.observation_space, action_space=env.action_space, model_config=config, inference_only=True
+        )
+        folder = export_module(module.network, env, tmp_path / "policy")
+    assert OnnxPolicy(folder).task == "loop_distribution"
+
+
+def test_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     (tmp_path / "learner_group").mkdir()
     with pytest.raises(PolicyError, match="no checkpoint, expected RUN/best"):
         export_policy(tmp_path, tmp_path / "policy")

@@ -72,6 +72,18 @@ def test_advice_is_eight_bytes_that_answer_an_observation(host: _native.LearnerE
     assert worker.receive(SECONDS) == ("advice", 0, 0, struct.pack("<q", 2), -1)
 
 
+def test_answer_that_closes_the_end_is_an_error(host: _native.LearnerEnd, worker: _native.Frames, spec: TaskSpec) -> None:
+    class Closes:
+        def __index__(self) -> int:
+            host.close()
+            return 2
+
+    worker.send("observation", observation(spec))
+    host.receive(SECONDS)
+    with pytest.raises(_native.PeerGone, match="the channel was closed meanwhile"):
+        host.advise(Closes())  # type: ignore[arg-type]
+
+
 def test_hello_asks_for_a_task_and_gets_the_bound_spec(ends: tuple[int, socket.socket], worker: _native.Frames, spec: TaskSpec) -> None:
     worker.send("hello", spec.json.encode())
     host = _native.LearnerEnd(ends[0])

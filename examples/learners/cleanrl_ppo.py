@@ -58,8 +58,9 @@ class Learner:
 
     def policy(self, observation: dict[str, Tensor]) -> tuple[Categorical, Tensor]:
         """Return the distribution over the allowed actions, and the values, ``[batch]``."""
-        logits = self.actor(observation).masked_fill(observation["action_mask"] == 0, -1e9)
-        return Categorical(logits=logits), self.critic(self.actor.features(observation)).squeeze(1)
+        features = self.actor.features(observation)
+        logits = self.actor.layers(features).masked_fill(observation["action_mask"] == 0, -1e9)
+        return Categorical(logits=logits), self.critic(features).squeeze(1)
 
     def update(self, batch: dict[str, Tensor], observations: dict[str, Tensor]) -> None:
         """Take the epochs of one update; ``batch`` has actions, log probabilities, advantages and returns, ``[steps]`` each."""
@@ -132,10 +133,8 @@ def main(total: int, folder: str, settings: Settings = Settings()) -> None:
         batch["advantages"] = advantages(batch["rewards"], batch["values"], batch["ended"], last, settings)
         batch["returns"] = batch["advantages"] + batch["values"]
         real = batch.pop("real").flatten()
-        learner.update(
-            {name: value.flatten()[real] for name, value in batch.items()},
-            {name: torch.stack(value).flatten(0, 1)[real] for name, value in observations.items()},
-        )
+        seen_here = {name: torch.stack(value).flatten(0, 1)[real] for name, value in observations.items()}
+        learner.update({name: value.flatten()[real] for name, value in batch.items()}, seen_here)
         print(f"update {update}: size / -Oz {np.exp(np.mean(np.log(ratios[-100:]))):.4f}" if ratios else f"update {update}", flush=True)
     print(export_module(learner.actor, envs.envs[0], folder))
     envs.close()

@@ -6,6 +6,7 @@ mlcb export checkpoint policy --programs embedded/validation
 """
 
 import sys
+from pathlib import Path
 
 import ray.rllib.algorithms as algorithms
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -31,7 +32,7 @@ def main(name: str, iterations: int, checkpoint: str) -> None:
         mean = algorithm.train()["env_runners"].get("episode_return_mean")
         told += mean is not None
         print(mean, flush=True)
-    print(algorithm.save_to_path(checkpoint))
+    print(algorithm.save_to_path(str(Path(checkpoint).absolute())))
     algorithm.stop()
 
 

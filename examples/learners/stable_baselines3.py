@@ -20,8 +20,8 @@ from mlcb_gym.export.export import export_module
 class Extractor(BaseFeaturesExtractor):
     """The features of a task as its record declares them, instead of the raw numbers."""
 
-    def __init__(self, observation_space: gymnasium.spaces.Dict, env: Any) -> None:
-        features = Features(observation_space, actions=int(env.action_space.n), architecture=Architecture.of(env.unwrapped))
+    def __init__(self, observation_space: gymnasium.spaces.Dict, actions: int, architecture: Architecture) -> None:
+        features = Features(observation_space, actions=actions, architecture=architecture)
         super().__init__(observation_space, features.width)
         self.features = features
 
@@ -30,8 +30,9 @@ class Extractor(BaseFeaturesExtractor):
 
 
 def main(steps: int, folder: str) -> None:
-    env = gymnasium.make("Inliner-v0", programs="embedded/train")
-    policy_kwargs = {"features_extractor_class": Extractor, "features_extractor_kwargs": {"env": env}}
+    env: Any = gymnasium.make("Inliner-v0", programs="embedded/train")
+    facts = {"actions": int(env.action_space.n), "architecture": Architecture.of(env)}
+    policy_kwargs = {"features_extractor_class": Extractor, "features_extractor_kwargs": facts}
     model = MaskablePPO("MultiInputPolicy", env, n_steps=512, policy_kwargs=policy_kwargs, seed=1, verbose=1)
     model.learn(steps)
     policy = model.policy

@@ -29,7 +29,8 @@ class Architecture:
 
     @classmethod
     def of(cls, env: gymnasium.Env[Any, Any] | type) -> "Architecture":
-        """Return the architecture for an environment, or for a class of environments."""
+        """Return the architecture for an environment, wrapped or not, or for a class of environments."""
+        env = env.unwrapped if isinstance(env, gymnasium.Env) else env
         record: TaskRecord = getattr(env, "record", TaskRecord())
         return cls(record.network, record.features, getattr(env, "heuristic", None))
 

@@ -54,7 +54,7 @@ class ColumnFeatures(nn.Module):
         """1 at the heuristic's column, ``[batch, columns]``; all zeros where that is not observed."""
         if self.default is None:
             return torch.zeros_like(own[:, :, 0])
-        return (observation[self.default] == torch.arange(self.actions)).float()
+        return (observation[self.default] == torch.arange(self.actions, device=own.device)).float()
 
 
 class ColumnHead(nn.Module):

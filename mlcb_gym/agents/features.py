@@ -64,7 +64,8 @@ class Features(Standardised):
         return torch.cat(parts, dim=1)
 
     def _categorical(self, observation: Mapping[str, Tensor]) -> Tensor:
-        parts = [torch.zeros((next(iter(observation.values())).shape[0], 0))]
+        any_of_it = next(iter(observation.values()))
+        parts = [torch.zeros((any_of_it.shape[0], 0), device=any_of_it.device)]
         parts += [_one_hot(observation[name], self.actions) for name in self._last]
         parts += [_one_hot(observation[name].clamp(max=MANY), MANY + 1) for name in self._few]
         return torch.cat(parts, dim=1)

@@ -139,7 +139,7 @@ class GraphNetwork(Standardised):
 
 
 def _nodes(observation: Mapping[str, Tensor]) -> Tensor:
-    return torch.arange(observation["part"].shape[1])
+    return torch.arange(observation["part"].shape[1], device=observation["part"].device)
 
 
 class _Round(nn.Module):

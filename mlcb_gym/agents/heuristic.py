@@ -24,7 +24,7 @@ class Heuristic(nn.Module):
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
         own = observation[self.tensor]
-        return (own == torch.arange(self.actions)).float() if self.actions else own.float()
+        return (own == torch.arange(self.actions, device=own.device)).float() if self.actions else own.float()
 
 
 def observed_heuristic(architecture: Architecture, observation_space: spaces.Dict) -> str | None:

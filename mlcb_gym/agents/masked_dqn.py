@@ -4,6 +4,7 @@
 from typing import Any
 
 import torch
+from gymnasium import spaces
 from ray.rllib.algorithms.dqn.default_dqn_rl_module import QF_PREDS
 from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
 from ray.rllib.core.columns import Columns
@@ -13,19 +14,23 @@ from torch import Tensor, nn
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
-from mlcb_gym.spec import MASK
+from mlcb_gym.errors import TaskError
+from mlcb_gym.spec import AGENT, MASK
 
 
 class MaskedDqn(DefaultDQNTorchRLModule):
     """Illegal actions have a value of minus infinity, which RLlib's loss reads as "not in the maximum"."""
 
     def setup(self) -> None:
+        architecture = Architecture.from_config(self.model_config)
+        if not isinstance(self.action_space, spaces.Discrete) or AGENT in self.observation_space.spaces:
+            raise TaskError("a value or several agents, which DQN does not learn: expected MaskedPolicyGradient")
         self.uses_dueling = False
         self.uses_double_q = self.model_config.get("double_q", True)
         self.num_atoms = 1
         self.epsilon_schedule = Scheduler(fixed_value_or_schedule=self.model_config["epsilon"], framework=self.framework)
         config = NetworkConfig.of(self.model_config)
-        self.encoder = LogitsNetwork(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
+        self.encoder = LogitsNetwork(self.observation_space, self.action_space, config, architecture)
         self.af = nn.Identity()
 
     @property

@@ -17,6 +17,7 @@ from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork, PolicyNetwork, policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.agents.values import ValueNetwork
+from mlcb_gym.errors import TaskError
 from mlcb_gym.spec import AGENT, MASK
 
 DEVIATION = 0.5
@@ -34,6 +35,8 @@ class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
     """
 
     def setup(self) -> None:
+        if isinstance(self.action_space, spaces.Box) and "kind" not in self.model_config:
+            raise TaskError("an agent that gives a value: model_config has no kind, expected mlcb_gym.agents.model_config(ID), which knows its unit")
         config = NetworkConfig.of(self.model_config)
         self.network: PolicyNetwork = policy_network(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))
         self.value: Any = _for_each(self.network, lambda network: Mlp(network.summary_width, 1, config))
@@ -75,6 +78,7 @@ class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
     def _forward_exploration(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._acting(batch, explores=True)
 
+    @torch.no_grad()
     def _acting(self, batch: dict[str, Any], *, explores: bool) -> dict[str, Any]:
         """Return what RLlib draws actions from; for a value, what was drawn and the action that it stands for."""
         outputs = self._forward(batch)
@@ -87,13 +91,18 @@ class MaskedPolicyGradient(TorchRLModule, ValueFunctionAPI):
         return outputs | {Columns.ACTIONS: drawn, Columns.ACTION_LOGP: distribution.logp(drawn), Columns.ACTIONS_FOR_ENV: action}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
-        summaries = self.rated(self.network, batch)[1] if embeddings is None else embeddings
+        summaries = self._summaries(batch) if embeddings is None else embeddings
         if not isinstance(self.network, Team):
             values: Tensor = self.value(summaries)
             return values.squeeze(-1)
         acting = batch[Columns.OBS][AGENT].reshape(-1, 1)
         of_all = [own(summaries[:, : self.network[name].summary_width]) for name, own in self.value.items()]
         return torch.cat(of_all, dim=1).gather(1, acting.long()).squeeze(1)
+
+    @torch.no_grad()
+    def _summaries(self, batch: dict[str, Any]) -> Tensor:
+        """Summaries outside a loss: no statistics are learnt from them."""
+        return self.rated(self.network, batch)[1]
 
 
 def _for_each(network: PolicyNetwork, make: Any) -> Any:

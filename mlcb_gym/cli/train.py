@@ -91,7 +91,8 @@ def train(
         print(f"{output}: resumed as it was begun, without {', '.join(kept)}", file=sys.stderr)
     programs = absolute(training_programs(task, programs))
     judges = absolute(validation or validation_of(programs))
-    resolve(judges)  # what is wrong with them is known before anything starts
+    if not resume:  # a run holds its own
+        resolve(judges)  # what is wrong with them is known before anything starts
     environment = Environment(environments()[task], {"programs": programs} | arguments)
     try:
         chosen = recipe(algo or env_class(task).record.recipe, ({} if seed is None else {"seed": seed}) | assigned(set_ or []))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium import spaces
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import nn
 
@@ -54,10 +55,15 @@ def read_training(checkpoint: Path) -> Training:
     """Return the training that a checkpoint is of; for RLlib's own the environment of its config is made once.
 
     Raises:
-        PolicyError: the environment of its config is none of this package.
+        PolicyError: ``checkpoint`` is damaged, the environment of its config is none of this package, or a value was trained in other units.
     """
     if not (checkpoint / RUN).exists():
         return _of_rllib(checkpoint)
+    with reading(checkpoint, PolicyError):
+        return _of_run(checkpoint)
+
+
+def _of_run(checkpoint: Path) -> Training:
     run = read_run(checkpoint)
     recipe, progress = run["recipe"], run["progress"]
     facts = {
@@ -74,16 +80,19 @@ def read_training(checkpoint: Path) -> Training:
 
 
 def _of_rllib(checkpoint: Path) -> Training:
-    constructed = pickle.loads((checkpoint / CONSTRUCTOR).read_bytes())
-    (config, *_), _ = constructed["ctor_args_and_kwargs"]
-    settings = config if isinstance(config, dict) else config.to_dict()
-    name, arguments = settings["env"], settings.get("env_config") or {}
+    with reading(checkpoint, PolicyError):
+        constructed = pickle.loads((checkpoint / CONSTRUCTOR).read_bytes())
+        (config, *_), _ = constructed["ctor_args_and_kwargs"]
+        settings = config if isinstance(config, dict) else config.to_dict()
+        name, arguments = settings["env"], settings.get("env_config") or {}
     try:
         env = gymnasium.make(name, **arguments)
         with closing(env):
-            spec = env.unwrapped.task_spec.declared  # type: ignore[attr-defined]
+            spec, asks_for_value = env.unwrapped.task_spec.declared, isinstance(env.action_space, spaces.Box)  # type: ignore[attr-defined]
     except (gymnasium.error.Error, AttributeError, TypeError) as error:
         raise PolicyError(f"{checkpoint}: trained on {name!r}, expected the id of an environment of this package ({error})") from error
+    if asks_for_value and settings.get("normalize_actions", True):
+        raise PolicyError(f"{checkpoint}: trained with normalize_actions=True, which changes what a value means: expected False")
     return Training(spec, {"algorithm": constructed["class"].__name__})
 
 

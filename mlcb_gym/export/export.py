@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,24 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
     return write_policy(networks, folder, spec=training.spec, trained=training.facts, results=results or {})
 
 
-def export_module(module: nn.Module, env: gymnasium.Env[Any, Any], folder: Path | str) -> Path:
+def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.Env[Any, Any], folder: Path | str) -> Path:
     """Write a policy of one's own to ``folder``, whole or not at all; an older policy there is replaced.
 
     Args:
         module: takes a mapping of the tensors that ``env`` observes but for the mask, each of its own dtype with a leading batch axis; returns
-            logits ``[batch, choices]``, which are masked outside, or values ``[batch, 1]``. It is exported in evaluation mode.
+            logits ``[batch, choices]``, which are masked outside, or values ``[batch, 1]``, in the compiler's units. It is exported in evaluation
+            mode. Of several agents the module of each by its name, which takes the tensors of its agent.
         env: an environment with the arguments of the training, wrapped or not.
 
     Raises:
         PolicyError: ``folder`` holds other things than a policy.
     """
     spec = env.unwrapped.task_spec.declared  # type: ignore[attr-defined]
-    was_training = module.training
-    try:
-        return write_policy(module, Path(folder), spec=spec, trained={}, results={})
-    finally:
-        module.train(was_training)
+    by_agent = module if isinstance(module, nn.Module) and not isinstance(module, Team) else dict(module)
+    copies = deepcopy(by_agent)  # on the CPU, where the export is traced
+    for each in [copies] if isinstance(copies, nn.Module) else copies.values():
+        each.cpu().eval()
+    return write_policy(copies, Path(folder), spec=spec, trained={}, results={})
 
 
 def write_policy(

@@ -22,13 +22,14 @@ class Curves:
     """A context manager around the writer of a run's folder. Whatever stands there beyond ``steps`` is discarded: a resumed run writes it anew.
 
     Args:
-        recipe: its hyperparameters are written where the run begins.
+        recipe: its hyperparameters are written into a folder without curves.
         steps: the environment steps that are behind the run.
     """
 
     def __init__(self, folder: Path, recipe: Any, *, steps: int) -> None:
-        self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if steps else None)
-        if not steps:
+        begun = any(folder.glob("events.out.tfevents.*"))
+        self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if begun else None)
+        if not begun:
             values = {each.key: _plain(each.default) for each in hyperparameters(recipe)}
             for summary in hparams({"algorithm": recipe.algorithm, **values}, {VALIDATION: 0.0}):
                 self._writer._get_file_writer().add_summary(summary)

@@ -4,6 +4,7 @@
 import atexit
 import json
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -117,7 +118,7 @@ def _say_what_is_saved(
     said = f"interrupted before the first checkpoint: {output} holds no run"
     if last is not None:
         iteration = read_run(last)["progress"]["iteration"]
-        said = f"interrupted: {output}/last holds update {iteration}; `mlcb train {task} --output {output} --resume` goes on"
+        said = f"interrupted: {output}/last holds update {iteration}; `mlcb train {task} --output {shlex.quote(str(output))} --resume` goes on"
     console.print(said, soft_wrap=True, highlight=False, markup=False)
 
 

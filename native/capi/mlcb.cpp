@@ -101,8 +101,11 @@ Expected<void> checkShape(const TensorSpec &Spec, std::span<const int64_t> Shape
   return invalid("'" + std::string(Spec.Name) + "' cannot have the shape given, it is declared otherwise");
 }
 
-Expected<Place> adviserOf(mlcb_runner &R, size_t Agent, AdviceKind Kind) {
+/// Into is where the advice goes.
+Expected<Place> adviserOf(mlcb_runner &R, size_t Agent, AdviceKind Kind, const void *Into) {
   return agentOf(R, Agent).and_then([&](Place Where) -> Expected<Place> {
+    if (!Into)
+      return invalid("there is no place for the advice: it is NULL");
     if (Where.agent().Advice.Kind != Kind)
       return invalid("agent '" + std::string(Where.agent().Name) + "' gives " +
                      (Kind == AdviceKind::Value ? "an index: use mlcb_choose" : "a value: use mlcb_value"));
@@ -172,7 +175,9 @@ int mlcb_reads(mlcb_runner *R, size_t Agent, const char *Input) noexcept {
 }
 
 mlcb_status mlcb_resize(mlcb_runner *R, size_t Agent, const char *Input, const int64_t *Shape, size_t Rank) noexcept {
-  return R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) {
+  return R->done(inputOf(*R, Agent, Input).and_then([&](Place Where) -> Expected<void> {
+    if (!Shape && Rank)
+      return invalid("there is no shape: it is NULL");
     return checkShape(Where.input(), {Shape, Rank}).map([&] { Where.Runner->resize(Where.Index, {Shape, Rank}, Agent); });
   }));
 }
@@ -204,11 +209,12 @@ void *mlcb_metric(mlcb_runner *R, const char *Metric, mlcb_dtype Type) noexcept 
 }
 
 mlcb_status mlcb_choose(mlcb_runner *R, size_t Agent, int64_t *Index) noexcept {
-  return R->done(adviserOf(*R, Agent, AdviceKind::Argmax).and_then([&](Place Where) { return Where.Runner->evaluate<int64_t>(Agent); }), Index);
+  return R->done(adviserOf(*R, Agent, AdviceKind::Argmax, Index).and_then([&](Place Where) { return Where.Runner->evaluate<int64_t>(Agent); }),
+                 Index);
 }
 
 mlcb_status mlcb_value(mlcb_runner *R, size_t Agent, double *Value) noexcept {
-  return R->done(adviserOf(*R, Agent, AdviceKind::Value).and_then([&](Place Where) { return Where.Runner->evaluate<double>(Agent); }), Value);
+  return R->done(adviserOf(*R, Agent, AdviceKind::Value, Value).and_then([&](Place Where) { return Where.Runner->evaluate<double>(Agent); }), Value);
 }
 
 mlcb_status mlcb_end(mlcb_runner *R, mlcb_end_reason Why, size_t Agent) noexcept {

@@ -24,15 +24,15 @@ public:
 
   /// Calls without the GIL. What it gives may refer to the end, which stays until Then has used it.
   template <class Call, class Use> auto wait(Call Wait, Use Then) const {
-    const Released Mine{Kept};
+    const Released Mine{held()};
     return Then(unwrap(unlessClosed(Wait, Mine.Kept->End)));
   }
   template <class Call> auto wait(Call Wait) const {
-    const Released Mine{Kept};
+    const Released Mine{held()};
     return unwrap(unlessClosed(Wait, Mine.Kept->End));
   }
 
-  auto asked() const { return Kept->End.asked(); }
+  auto asked() const { return held()->End.asked(); }
 
   /// Waits for the peer of an end that is to be opened.
   std::unique_ptr<Channel> connect(Rendezvous &Place, Deadline Until) const {
@@ -57,6 +57,13 @@ private:
     AnyEnd End;
     Flag Closed;
   };
+
+  /// The end, or a PeerGone: between a look at isOpen() and a call, code of the caller may have closed it.
+  std::shared_ptr<Guarded> held() const {
+    if (!Kept)
+      raise({ErrorKind::PeerGone, "the channel was closed meanwhile"});
+    return Kept;
+  }
 
   /// The last to let go does it without the GIL: to say bye may take a while.
   struct Released {

@@ -58,6 +58,9 @@ TEST(Capi, WhatTheCallerGetsWrongIsNamed) {
   EXPECT_STREQ(mlcb_error(R.get()), "the task declares no 'z' here");
   EXPECT_EQ(mlcb_metric(R.get(), nullptr, MLCB_INT64), nullptr);
   EXPECT_TRUE(fails(R, mlcb_resize(R.get(), 0, "x", Long, 1), MLCB_INVALID_ARGUMENT, "cannot have the shape"));
+  EXPECT_TRUE(fails(R, mlcb_resize(R.get(), 0, "x", nullptr, 1), MLCB_INVALID_ARGUMENT, "no shape: it is NULL"));
+  EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 0, nullptr), MLCB_INVALID_ARGUMENT, "no place for the advice"));
+  EXPECT_TRUE(fails(R, mlcb_value(R.get(), 1, nullptr), MLCB_INVALID_ARGUMENT, "no place for the advice"));
   EXPECT_TRUE(fails(R, mlcb_text(R.get(), 0, "x", "a"), MLCB_INVALID_ARGUMENT, "not a string"));
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 2, &Index), MLCB_INVALID_ARGUMENT, "no agent 2"));
   EXPECT_TRUE(fails(R, mlcb_choose(R.get(), 1, &Index), MLCB_INVALID_ARGUMENT, "use mlcb_value"));

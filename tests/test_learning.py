@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A minute of training, for every task and every algorithm that fits it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+
+import mlcb_gym
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.training.checkpoints import read_run
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
+
+PROGRAMS = {"loop_distribution": ["loops/train/mixed_scan_between", "loops/train/coupled_pair"]}
+"""The training programs of a task, where they are others than the following."""
+EMBEDDED = ["embedded/train/fft", "embedded/train/base64"]
+FITTING = {
+    "posetrl": ("ppo", "dqn", "mlgo", "es"),
+    "inliner": ("mlgo", "ppo", "dqn", "es"),
+    "eviction": ("es", "ppo", "mlgo"),
+    "priority": ("es", "ppo", "mlgo"),
+    "loop_distribution": ("es", "ppo", "mlgo"),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_ends() -> Iterator[None]:
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "algorithm"), [(task, algorithm) for task, fitting in FITTING.items() for algorithm in fitting])
+def test_minute_of_training_improves_the_last_checkpoint(task: str, algorithm: str, tmp_path: Path) -> None:
+    programs = PROGRAMS.get(task, EMBEDDED)
+    environment, budget = Environment(mlcb_gym.TASKS[task], {"programs": programs}), Budget(seconds=60, validate_every=10_000)
+    train(environment, recipe=recipe(algorithm), validation=resolve(programs), output=tmp_path / "run", budget=budget)
+    first, *_, last = read_run(tmp_path / "run" / "last")["progress"]["curve"]
+    assert last["ratio"] < first["ratio"]
