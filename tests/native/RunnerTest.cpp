@@ -18,7 +18,7 @@ TEST(Runner, DefaultIsTheCompilersOwnHeuristic) {
   auto Runner = openRunner("default:").value();
   EXPECT_FALSE(Runner->decides());
   ASSERT_TRUE(succeeds(Runner->bind(smallSpec())));
-  EXPECT_TRUE(failsWith(Runner->evaluate<int64_t>(), ErrorKind::InvalidArgument, "gives no advice"));
+  EXPECT_TRUE(failsWith(Runner->evaluate<int64_t>(), ErrorKind::NoAdvice, "gives no advice"));
 }
 
 TEST(Runner, UriThatNamesNoRunnerIsRefusedWithWhatIsExpected) {
