@@ -220,15 +220,15 @@ def test_agents_of_rllib_share_what_they_earn(worker: WorkerSession) -> None:
     assert earned["selector"] == earned["distributor"] != 0.0
 
 
+def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, leaf: Path) -> None:
+    with closing(LoopDistributionEnv(programs=leaf, session=worker)) as env, pytest.raises(NoDecisions):
+        env.reset(options={"program": leaf})
+
+
 def test_agents_may_do_without_embeddings(worker: WorkerSession) -> None:
     env = LoopDistributionEnv(programs=KERNEL, session=worker, dimension=0)
     observation, _ = env.reset(seed=1)
     assert "embedding" not in observation["selector"]
-
-
-def test_program_without_a_loop_leaves_nothing_to_decide(worker: WorkerSession, leaf: Path) -> None:
-    with closing(LoopDistributionEnv(programs=leaf, session=worker)) as env, pytest.raises(NoDecisions):
-        env.reset(options={"program": leaf})
 
 
 @pytest.mark.parametrize(
