@@ -31,9 +31,9 @@ $(VENV)/.built: $(VENV)/.python $(NATIVE)
 	cp build/*/native/_native.pyi mlcb_gym/
 	touch $@
 
-# Files go to one process each, for their tests share what is costly to make.
+# Files go to one process each, for their tests share what is costly to make; one more than there are cores, for some wait for Ray.
 test: setup test-native
-	$(PY) -m pytest -q -m "not slow and not alone" -n 2 --dist loadfile
+	$(PY) -m pytest -q -m "not slow and not alone" -n 3 --dist loadfile
 	$(PY) -m pytest -q -m "alone and not slow"
 
 test-native: setup
