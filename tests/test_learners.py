@@ -84,7 +84,7 @@ def test_config_names_the_class_of_several_agents_and_its_arguments() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own, of its own
-@pytest.mark.parametrize("algorithm", ["PPO", "DQN", *(pytest.param(name, marks=pytest.mark.slow) for name in ("APPO", "IMPALA"))])
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN", "APPO", pytest.param("IMPALA", marks=pytest.mark.slow)])
 def test_script_with_rllibs_own_config_trains_and_is_exported(
     algorithm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
