@@ -28,12 +28,14 @@ from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
 from mlcb_gym.training.interruption import Interruption
-from mlcb_gym.training.loop import Loop, _ratios
+from mlcb_gym.training.learnable import check_learns
+from mlcb_gym.training.loop import Loop
 from mlcb_gym.training.profile import Shares, Stopwatch
 from mlcb_gym.training.progress import Display, status_line
 from mlcb_gym.training.registry import algorithms
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.train import Budget, _check_learns, train
+from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.trainer import ratios
 from mlcb_gym.training.training_env import Environment, Shaping, TrainingEnv
 from tests.support import known_optimum
 from tests.support.known_optimum import OPTIMUM, PROGRAMS
@@ -168,13 +170,13 @@ def heeds_interruptions() -> Iterator[None]:
 
 @pytest.mark.usefixtures("heeds_interruptions")
 def test_first_interruption_ends_a_run_after_its_update_and_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    update = Loop._iterate
+    update = Loop._update
 
     def interrupted(loop: Loop) -> None:
         interrupt(times=1)
         update(loop)
 
-    monkeypatch.setattr(Loop, "_iterate", interrupted)
+    monkeypatch.setattr(Loop, "_update", interrupted)
     shown = io.StringIO()
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, console=Console(file=shown, width=200), validate_every=10)
@@ -206,8 +208,8 @@ def test_no_folder_of_a_run_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_reward_without_a_ratio_is_refused_with_what_to_do(program: Path, scripted: ScriptedCompiler) -> None:
     arguments = {"programs": program, "actions": ["function(mem2reg)", "stop"], "session": scripted}
     with pytest.raises(TrainingError, match=r"does not measure size, size_oz: expected metrics=.*--env"):
-        _check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions"}))
-    _check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions", "metrics": ["size", "size_oz"]}))
+        check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions"}))
+    check_learns(recipe("ppo"), Environment("PosetRL-v0", arguments | {"reward": "instructions", "metrics": ["size", "size_oz"]}))
 
 
 def test_display_without_a_terminal_prints_a_line_again_and_again() -> None:
@@ -257,20 +259,13 @@ def test_truncated_checkpoint_is_one_line(tmp_path: Path, file: str) -> None:
             export_policy(checkpoint, tmp_path / "policy")
 
 
-class Saved:
-    """What ``Checkpoints`` needs of an algorithm. It fails if the folder that ``last`` points at is gone when it saves."""
-
-    def __init__(self, output: Path) -> None:
-        self.output = output
-
-    def save_to_path(self, path: str) -> None:
-        assert not (self.output / "last").is_symlink() or read_run(self.output / "last")
-        Path(path).mkdir(parents=True)
-
-
 def test_checkpoint_of_the_same_iteration_does_not_remove_the_one_that_last_names(tmp_path: Path) -> None:
-    checkpoints, algorithm = Checkpoints(tmp_path), Saved(tmp_path)
-    saved = [checkpoints.save(algorithm, {"progress": {"iteration": 3}}, best=best) for best in (True, False, False)]
+    def write(folder: Path) -> None:
+        assert not (tmp_path / "last").is_symlink() or (tmp_path / "last").is_dir()
+        folder.mkdir(parents=True)
+
+    checkpoints = Checkpoints(tmp_path)
+    saved = [checkpoints.save(write, 3, best=best) for best in (True, False, False)]
     assert len(set(saved)) == 3
     assert (checkpoints.path("best"), checkpoints.path("last")) == (saved[0], saved[2])
     assert {folder.resolve() for folder in checkpoints.folder.iterdir()} == {saved[0], saved[2]}
@@ -352,11 +347,11 @@ def test_program_without_a_function_is_in_no_validation(tmp_path: Path, leaf: Pa
     (tmp_path / "data.c").write_text("int table[4] = {1, 2, 3, 4};\n")
     data, own = resolve(tmp_path)
     failed, played = Trace(data.name, (), (), "no function has a body"), Trace(own.name, (0,), (0.9,))
-    assert _ratios([data, own], [failed, played]) == [0.9]
+    assert ratios([data, own], [failed, played]) == [0.9]
     with pytest.raises(ProgramError, match=r"^data.c: no function to validate on"):
-        _ratios([data], [failed])
+        ratios([data], [failed])
     with pytest.raises(ProgramError, match=r"^leaf.c: no function has a body"):
-        _ratios([own], [replace(failed, program=own.name)])
+        ratios([own], [replace(failed, program=own.name)])
 
 
 def test_steps_of_episodes_are_counted_while_others_are_played() -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -49,14 +49,13 @@ class Checkpoints:
                 raise TrainingError(f"{self.output}: another training writes to it, expected another folder") from None
             yield
 
-    def save(self, algorithm: Algorithm, run: Mapping[str, Any], *, best: bool) -> Path:
-        """Write a checkpoint and link ``last`` to it, and ``best`` where it is the best."""
+    def save(self, write: Callable[[Path], None], iteration: int, *, best: bool) -> Path:
+        """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        final = self._free(f"{run['progress']['iteration']:06d}")
+        final = self._free(f"{iteration:06d}")
         partial = self.folder / f"{final.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
-        algorithm.save_to_path(str(partial / ALGORITHM))
-        (partial / RUN).write_text(json.dumps(run, indent=1))
+        write(partial)
         partial.rename(final)
         for name in ("last", "best") if best else ("last",):
             self._point(name, final.name)
@@ -84,6 +83,12 @@ class Checkpoints:
         for folder in self.folder.iterdir():
             if folder.resolve() not in kept:
                 shutil.rmtree(folder)
+
+
+def write_checkpoint(folder: Path, algorithm: Algorithm, run: Mapping[str, Any]) -> None:
+    """Write a checkpoint into a folder."""
+    algorithm.save_to_path(str(folder / ALGORITHM))
+    (folder / RUN).write_text(json.dumps(run, indent=1))
 
 
 @contextmanager

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whether a recipe can learn an environment, known before anything starts."""
+
+import json
+from contextlib import closing
+from typing import Any, cast
+
+from gymnasium import spaces
+
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.spec import AGENT
+from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.registry import algorithms, recipe_class
+from mlcb_gym.training.training_env import Environment
+
+
+def check_learns(recipe: Recipe, environment: Environment) -> None:
+    """Raise TrainingError where the recipe does not learn the agents of the environment, or its reward."""
+    with closing(environment.make(1)) as envs:
+        _check_ratio(environment, envs.unwrapped.envs[0])
+        asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
+        asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
+    what = "for a value" if asks_for_value else "several agents" if asks_several else None
+    if what and not recipe.learns_all:
+        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")
+
+
+def _check_ratio(environment: Environment, env: Any) -> None:
+    """Raise TrainingError where the metrics of a reward give no ratio to the compiler's own heuristic, which policies are compared by."""
+    reward = environment.arguments.get("reward", "of this environment")
+    if env.objective is None:
+        raise TrainingError(f"{environment.id}: reward {reward} measures nothing to compare policies by, expected another reward")
+    if missing := sorted(set(env.objective) - set(env.metrics)):
+        raise TrainingError(
+            f"{environment.id}: policies are compared by {' / '.join(env.objective)}, and reward {reward} does not measure {', '.join(missing)}: "
+            f"expected metrics={json.dumps(env.objective)} (--env 'metrics={json.dumps(env.objective)}'), or another reward"
+        )
+
+
+def _those_that_learn_all() -> str:
+    return " or ".join(name for name in algorithms() if recipe_class(name).learns_all)

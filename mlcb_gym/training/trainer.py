@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A policy under training: its algorithm and run, updated, validated and saved one step at a time."""
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.core import DEFAULT_MODULE_ID
+
+from mlcb_gym.agents.network import PolicyNetwork
+from mlcb_gym.corpus.bitcode import is_empty
+from mlcb_gym.errors import ProgramError, TrainingError
+from mlcb_gym.rollout.play import Decide, episode, play_in_order
+from mlcb_gym.rollout.trace import Trace, geomean
+from mlcb_gym.training.checkpoints import ALGORITHM, read_run, reading, write_checkpoint
+from mlcb_gym.training.first_weights import fitting, network_of, set_weights, statistics
+from mlcb_gym.training.learnable import check_learns
+from mlcb_gym.training.profile import Shares, watch_model
+from mlcb_gym.training.recipe import Recipe
+from mlcb_gym.training.run import Progress, Run, current_commit
+from mlcb_gym.training.training_env import Environment, training_env
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update of the policy, as curves show it: scalars by name, the geometric mean of the ratios of ended episodes, and the actions taken."""
+
+    scalars: Mapping[str, float]
+    ratio: float | None
+    actions: np.ndarray
+
+
+class Trainer:
+    """An RLlib algorithm, its run, and the environments that it is validated on, until ``close``. Ray runs."""
+
+    def __init__(self, algorithm: Algorithm, run: Run) -> None:
+        self.algorithm, self.run = algorithm, run
+        self.env = training_env(algorithm)
+        self._model = watch_model(algorithm)
+        self._seconds = 0.0
+        self._ended = ExitStack()
+        self._ended.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
+        self._ended.callback(algorithm.stop)
+        validation = run.environment.of_programs.make(run.recipe.num_envs, programs=run.validation)
+        self._ended.callback(validation.close)
+        self._validation = validation.unwrapped.envs
+
+    @classmethod
+    def begin(cls, environment: Environment, recipe: Recipe, validation: Sequence[Any], weights: Mapping[str, torch.Tensor] | None = None) -> Self:
+        """Begin a run; by default its features are standardised by random episodes.
+
+        Raises:
+            TrainingError: the recipe does not learn the environment, or ``weights`` are of another network.
+        """
+        check_learns(recipe, environment)
+        algorithm = recipe.config(environment).build_algo()
+        env = training_env(algorithm).unwrapped.envs[0]
+        names = [str(getattr(program, "uri", program)) for program in validation]
+        trainer = cls(algorithm, Run(recipe, environment, env.task_spec.declared, len(env.programs), current_commit(), names))
+        try:
+            set_weights(algorithm, statistics(algorithm, recipe) if weights is None else fitting(algorithm, recipe, weights))
+        except BaseException:
+            trainer.close()
+            raise
+        return trainer
+
+    @classmethod
+    def resume(cls, checkpoint: Path, environment: Environment, validation: Sequence[Any]) -> Self:
+        """Go on from a checkpoint; ``validation`` is for runs of before, which do not hold it.
+
+        Raises:
+            TrainingError: the checkpoint is damaged, or of another environment.
+        """
+        with reading(checkpoint, TrainingError):
+            run = Run.from_json(read_run(checkpoint))
+        if run.environment.id != environment.id:
+            raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
+        run.validation = run.validation or list(validation)
+        with reading(checkpoint, TrainingError):
+            algorithm = Algorithm.from_checkpoint(str(checkpoint / ALGORITHM))
+        return cls(algorithm, run)
+
+    @property
+    def progress(self) -> Progress:
+        return self.run.progress
+
+    @property
+    def validation_programs(self) -> Sequence[Any]:
+        """The programs of the validation."""
+        programs: Sequence[Any] = self._validation[0].programs
+        return programs
+
+    @property
+    def shares(self) -> Shares:
+        """The wall time of the updates so far, by part."""
+        return Shares.of(training_seconds=self._seconds, env=self.env, model=self._model)
+
+    def update(self) -> Update:
+        """Update the policy once."""
+        started, sampled = time.perf_counter(), self.env.steps
+        result = self.algorithm.train()
+        seconds, steps = time.perf_counter() - started, self.env.steps - sampled
+        self._seconds += seconds
+        self.progress.iteration += 1
+        self.progress.steps += steps
+        self.progress.seconds += seconds
+        episodes = self.env.take_episodes()
+        ratio = geomean(episodes.ratios) if episodes.ratios else None
+        learner = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})
+        scalars = {f"learner/{name}": float(value) for name, value in learner.items() if _is_number(value)} | {
+            "train/ratio": float("nan") if ratio is None else ratio,
+            "train/return": float(result.get("env_runners", {}).get("episode_return_mean", float("nan"))),
+            "train/episode_length": float(np.mean(episodes.lengths)) if episodes.lengths else float("nan"),
+            "train/steps_per_second": steps / seconds,
+            "train/errors": float(self.env.errors),
+        }
+        return Update(scalars, ratio, np.array(episodes.actions))
+
+    def validate(self) -> bool:
+        """Play one greedy episode per validation program, and note their ratio; whether it is the best so far."""
+        network = network_of(self.algorithm)
+        network.eval()
+        choose = self._player(network)
+        traces = play_in_order(self._validation, (episode(program, choose) for program in self.validation_programs))
+        network.train()
+        ratio = geomean(ratios(self.validation_programs, traces))
+        progress = self.progress
+        progress.curve.append({"iteration": progress.iteration, "steps": progress.steps, "seconds": progress.seconds, "ratio": ratio})
+        best = ratio < progress.best_ratio
+        progress.best_ratio = min(ratio, progress.best_ratio)
+        return best
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint into a folder."""
+        write_checkpoint(folder, self.algorithm, self.run.to_json())
+
+    def close(self) -> None:
+        """Ends all compilers. May be called twice."""
+        self._ended.close()
+
+    @cached_property
+    def _player(self) -> Callable[[PolicyNetwork], Decide]:
+        return self.run.recipe.player(network_of(self.algorithm), self._validation[0])
+
+
+def ratios(programs: Sequence[Any], traces: Sequence[Trace]) -> list[float]:
+    """Return the ratios of a validation, without programs that define no function.
+
+    Raises:
+        ProgramError: a program cannot be begun, or none defines a function.
+    """
+    found = [_scored(trace) for program, trace in zip(programs, traces, strict=True) if trace.ratios or not is_empty(program.bitcode)]
+    if not found:
+        raise ProgramError(f"{', '.join(trace.program for trace in traces)}: no function to validate on, expected one in at least one program")
+    return found
+
+
+def _scored(trace: Trace) -> float:
+    """Return the ratio of an episode; that of its start where the compiler failed. A program that cannot be begun is an error."""
+    if not trace.ratios:
+        raise ProgramError(f"{trace.program}: {trace.error}")
+    return trace.scored
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (hasattr(value, "ndim") and value.ndim == 0)
