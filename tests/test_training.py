@@ -306,9 +306,21 @@ def test_evolution_strategies_of_functions_are_refused() -> None:
         recipe("es").config(Environment("RegAllocEviction-v0", {"episode": "function"}))
 
 
-def test_unknown_hyperparameter_is_named() -> None:
-    with pytest.raises(ValueError, match=r"Ppo has no learning_rate; it has .*lr"):
-        recipe("ppo", {"learning_rate": 1.0})
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"learning_rate": 1.0}, r"^learning_rate: ppo has no such hyperparameter, expected one of clip, .* lr, "),
+        ({"network": {"hiden": [4]}}, r"^network.hiden: network has no such hyperparameter, expected one of dropout, final_gain, hidden$"),
+        ({"lr": "fast"}, r'^lr="fast": expected float$'),
+        ({"num_envs": 2.5}, r"^num_envs=2.5: expected int$"),
+        ({"network": {"hidden": 4}}, r"^network.hidden=4: expected a list, as \[256,256\]$"),
+        ({"entropy": 0.1}, r"^entropy=0.1: expected entropy.first, entropy.last, entropy.steps$"),
+        ({"shaping": {"objective": "size"}}, r"^shaping.objective=\"size\": expected one of final, reward$"),
+    ],
+)
+def test_wrong_hyperparameter_is_named(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        recipe("ppo", changes)
 
 
 def test_nested_hyperparameters_are_changed_one_by_one() -> None:

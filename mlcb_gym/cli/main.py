@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlcb_gym import __version__, errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, search, train, vocabulary
+from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
@@ -82,7 +82,7 @@ def serve(
             relay.serve()
 
 
-for of_task in (train.train, search.search, search.baselines, evaluate.evaluate):
+for of_task in (train.train, sweep.sweep, search.search, search.baselines, evaluate.evaluate):
     app.command(cls=TaskCommand, context_settings=ANY_OPTION)(of_task)
 for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)

@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 
 from mlcb_gym.cli.shared_options import named_task
 from mlcb_gym.errors import TaskError
+from mlcb_gym.training.hyperparameters import json_or_text, nested
 
 ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The context settings of a command that reads such options."""
@@ -77,17 +78,18 @@ def task_options(task: str, given: Sequence[str], assignments: Sequence[str] | N
 
 def assigned(assignments: Sequence[str]) -> dict[str, Any]:
     """Return ``["lr=1e-4", "network.hidden=[64]"]`` as nested mappings; values are JSON, or else text."""
-    changes: dict[str, Any] = {}
+    return nested({name: json_or_text(text) for name, text in assignments_of(assignments).items()})
+
+
+def assignments_of(assignments: Sequence[str]) -> dict[str, str]:
+    """Return ``["lr=1e-4"]`` as ``{"lr": "1e-4"}``."""
+    pairs: dict[str, str] = {}
     for assignment in assignments:
-        path, separator, text = assignment.partition("=")
+        name, separator, text = assignment.partition("=")
         if not separator:
             raise typer.BadParameter(f"{assignment!r}: expected NAME=VALUE")
-        *outer, name = path.split(".")
-        inner = changes
-        for key in outer:
-            inner = inner.setdefault(key, {})
-        inner[name] = _json_or_text(text)
-    return changes
+        pairs[name] = text
+    return pairs
 
 
 class TaskCommand(TyperCommand):
@@ -181,12 +183,12 @@ def _converted(name: str, parameter: Parameter, texts: Sequence[str]) -> Any:
     """Return the value of an option, of its parameter's type: text, or else JSON where text is not meant."""
     kinds = [kind for kind in _kinds(parameter.annotation) if kind is not type(None)]
     if typing.get_args(parameter.annotation) == (int,):
-        return [_checked(name, _json_or_text(text), [int]) for text in texts]
+        return [_checked(name, json_or_text(text), [int]) for text in texts]
     if not texts:
         return _checked(name, True, kinds)
     if kinds in ([str], [Path]):
         return kinds[0](texts[-1])
-    return _checked(name, _json_or_text(texts[-1]), kinds)
+    return _checked(name, json_or_text(texts[-1]), kinds)
 
 
 def _checked(name: str, value: Any, kinds: Sequence[Any]) -> Any:
@@ -194,13 +196,6 @@ def _checked(name: str, value: Any, kinds: Sequence[Any]) -> Any:
     if set(kinds) <= {bool, int, float} and type(value) not in kinds and not (type(value) is int and float in kinds):
         raise TaskError(f"--{_dashed(name)} {value}: expected {' or '.join(kind.__name__ for kind in kinds)}")
     return value
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 def _dashed(name: str) -> str:

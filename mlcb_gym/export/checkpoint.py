@@ -15,9 +15,8 @@ from torch import nn
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.training.checkpoints import ALGORITHM, RUN, read_run, reading
+from mlcb_gym.training.checkpoints import ALGORITHM, MODULE, RUN, read_run, reading
 
-MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
 CONSTRUCTOR = "class_and_ctor_args.pkl"
 
 

@@ -19,6 +19,8 @@ from mlcb_gym.errors import MlcbError, TrainingError
 Name = Literal["last", "best"]
 
 ALGORITHM, RUN, LOCK = "algorithm", "run.json", ".lock"
+MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
+"""The RLModule in RLlib's checkpoint of an algorithm."""
 
 #: What parsers and unpicklers raise where bytes are missing or wrong.
 _DAMAGE = (EOFError, pickle.UnpicklingError, OSError, ValueError, LookupError, AttributeError, TypeError, RuntimeError, ImportError)

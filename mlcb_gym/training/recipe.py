@@ -2,7 +2,7 @@
 """The base of all recipes: the hyperparameters that do not depend on the algorithm, and their RLlib config."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -87,6 +87,8 @@ class Recipe(ABC):
     algorithm: ClassVar[str]
     learns_all: ClassVar[bool] = False
     """Whether it also learns agents that give a value, and several agents."""
+    space: ClassVar[Mapping[str, str]] = {"lr": "log(1e-5,1e-2)"}
+    """The values that a sweep tries by default (see ``search_space``)."""
 
     seed: int = 1
     num_envs: int = 8

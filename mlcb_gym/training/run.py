@@ -3,10 +3,11 @@
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mlcb_gym.training.hyperparameters import changed
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.registry import recipe_class
 from mlcb_gym.training.training_env import Environment
@@ -56,24 +57,10 @@ def recipe(algorithm: str, changes: Mapping[str, Any] | None = None) -> Recipe:
     """Return the default recipe of an algorithm with some hyperparameters changed; nested ones as mappings, as in JSON.
 
     Raises:
-        TrainingError: there is no such algorithm.
-        ValueError: it has no such hyperparameter.
+        TrainingError: there is no such algorithm; it has no such hyperparameter, or one of another type.
     """
-    made: Recipe = _changed(recipe_class(algorithm)(), changes or {})
+    made: Recipe = changed(recipe_class(algorithm)(), changes or {})
     return made
-
-
-def _changed(default: Any, changes: Mapping[str, Any]) -> Any:
-    known = {f.name for f in fields(default)}
-    if unknown := sorted(set(changes) - known):
-        raise ValueError(f"{type(default).__name__} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    values = {}
-    for name, value in changes.items():
-        current = getattr(default, name)
-        if is_dataclass(current) and isinstance(value, Mapping):
-            value = _changed(current, value)
-        values[name] = tuple(value) if isinstance(current, tuple) else value
-    return replace(default, **values)
 
 
 def current_commit() -> str:

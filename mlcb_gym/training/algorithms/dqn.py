@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Double DQN (van Hasselt et al., 2016), the algorithm of POSET-RL."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,12 @@ class Dqn(Recipe):
     """
 
     algorithm: ClassVar[str] = "dqn"
+    space: ClassVar[Mapping[str, str]] = {
+        "lr": "log(3e-5,3e-3)",
+        "n_step": "int(1,5)",
+        "fragment": "int(1,8)",
+        "network.hidden": "[[64],[128,128],[256,256]]",
+    }
 
     epsilon: Decay = Decay(1.0, 0.02, 20_000)
     replay: Replay = Replay()

@@ -5,7 +5,7 @@ For tasks with one outcome after hundreds of decisions, as register allocation. 
 may give a value as well as a choice. RLlib's learner makes the step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -103,6 +103,7 @@ class Es(Recipe):
 
     algorithm: ClassVar[str] = "es"
     learns_all: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, str]] = {"lr": "log(3e-3,1e-1)", "sigma": "log(0.03,1)", "network.hidden": "[[],[32]]"}
 
     lr: float = 0.02
     pairs: int = 8

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Proximal policy optimization (Schulman et al., 2017)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,6 +28,12 @@ class Ppo(Recipe):
 
     algorithm: ClassVar[str] = "ppo"
     learns_all: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, str]] = {
+        "lr": "log(3e-5,3e-3)",
+        "entropy.first": "log(1e-3,1e-1)",
+        "gae_lambda": "uniform(0.9,1)",
+        "network.hidden": "[[64],[128,128],[256,256]]",
+    }
 
     entropy: Decay = Decay(0.02, 0.002, 200_000)
     gae_lambda: float = 0.95

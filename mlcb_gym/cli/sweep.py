@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``mlcb sweep``: trainings with other hyperparameters, compared by validation."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcb_gym.cli.shared_options import Task
+from mlcb_gym.cli.tables import wide_console
+from mlcb_gym.cli.task_options import assignments_of
+from mlcb_gym.cli.training_options import (
+    CHECKPOINTS,
+    INTERRUPTED,
+    Algo,
+    CheckpointEvery,
+    EnvArguments,
+    Hyperparameters,
+    Iterations,
+    Minutes,
+    OptionalSeed,
+    Programs,
+    Validation,
+    declared,
+)
+
+SEARCH = "Search"
+
+
+def sweep(
+    ctx: typer.Context,
+    task: Task,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the trials, the table and the plot.")],
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A hyperparameter and its values, as lr=log(1e-5,1e-3), gae_lambda=uniform(0.9,1), n_step=int(1,5) or "
+            "network.hidden=[[64],[256,256]]; repeatable. By default the space of the algorithm, which `mlcb recipes TASK` lists.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="The number of trials; as many run at once as there are cores.", rich_help_panel=SEARCH)] = 20,
+    scheduler: Annotated[
+        str,
+        typer.Option(
+            help="asha ends trials that fall behind; pbt lets them go on from better ones, with changed hyperparameters; none.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = "asha",
+    searcher: Annotated[
+        str, typer.Option(help="random, or optuna (`pip install optuna`), which learns from the trials that ended.", rich_help_panel=SEARCH)
+    ] = "random",
+    programs: Programs = None,
+    validation: Validation = None,
+    env: EnvArguments = None,
+    minutes: Minutes = 60.0,
+    iterations: Iterations = None,
+    algo: Algo = None,
+    set_: Hyperparameters = None,
+    seed: OptionalSeed = None,
+    checkpoint_every: CheckpointEvery = 10,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in OUTPUT, as it was begun.", rich_help_panel=CHECKPOINTS)] = False,
+) -> None:
+    """Train a policy many times with other hyperparameters, with Ray Tune, and link the best checkpoint as OUTPUT/best.
+
+    A budget is that of one trial. Arguments of the task's environment are options too: `mlcb sweep TASK --help` lists them.
+    """
+    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed)
+    from mlcb_gym.training.loop import Budget
+    from mlcb_gym.training.sweep import Sweep
+    from mlcb_gym.training.sweep_run import run_sweep
+
+    asked = Sweep(
+        environment=begun.environment,
+        recipe=begun.recipe,
+        validation=begun.validation,
+        space=assignments_of(search) if search else begun.recipe.space,
+        budget=Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every),
+        trials=trials,
+        scheduler=scheduler,  # type: ignore[arg-type]  # checked by it
+        searcher=searcher,  # type: ignore[arg-type]
+    )
+    console = wide_console()
+    best = run_sweep(None if resume else asked, output, console)
+    if best is None:
+        console.print(f"interrupted: `mlcb sweep {task} --output {shlex.quote(str(output))} --resume` goes on", soft_wrap=True, highlight=False)
+        raise typer.Exit(INTERRUPTED)
+    print(f"best checkpoint: {best}")

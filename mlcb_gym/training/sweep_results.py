@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a sweep found: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ray.tune import Result, ResultGrid
+from rich.table import Table
+
+from mlcb_gym.training.sweep import RATIO
+
+PICTURE = "sweep.png"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a trial.
+
+    Args:
+        values: the searched hyperparameters.
+        curve: the environment steps and the ratio of each validation.
+        checkpoint: of its best validation; None where there is none.
+        error: the last line of what ended it; empty where nothing did.
+    """
+
+    trial: str
+    values: Mapping[str, Any]
+    curve: Sequence[tuple[int, float]]
+    checkpoint: Path | None
+    error: str
+
+    @property
+    def best(self) -> float:
+        """The lowest ratio of its validations; infinite where there is none."""
+        return min((ratio for _, ratio in self.curve), default=float("inf"))
+
+
+def outcomes(results: ResultGrid) -> list[Outcome]:
+    """Return the outcomes of a sweep, the best first."""
+    return sorted(map(_outcome, results), key=lambda outcome: outcome.best)
+
+
+def _outcome(result: Result) -> Outcome:
+    told = result.metrics_dataframe
+    rows = [] if told is None else told.drop_duplicates("training_iteration", keep="last")[["steps", RATIO]].itertuples(index=False)
+    kept = [(metrics[RATIO], Path(checkpoint.path)) for checkpoint, metrics in result.best_checkpoints or []]
+    return Outcome(
+        trial=str((result.metrics or {}).get("trial_id", Path(result.path).name)),
+        values=result.config or {},
+        curve=[(int(steps), float(ratio)) for steps, ratio in rows],
+        checkpoint=min(kept)[1] if kept else None,
+        error=str(result.error).strip().splitlines()[-1] if result.error else "",
+    )
+
+
+def table(found: Sequence[Outcome]) -> Table:
+    """Return a row for each trial."""
+    names = list(found[0].values) if found else []
+    made = Table("trial", *names, "validations", "steps", "best ratio", "last ratio", title="trials, the best first", title_justify="left")
+    for outcome in found:
+        steps, last = outcome.curve[-1] if outcome.curve else (0, None)
+        shown = [_text(outcome.values.get(name)) for name in names]
+        ratios = [outcome.error or "none yet", ""] if last is None else [f"{outcome.best:.4f}", f"{last:.4f}"]
+        made.add_row(outcome.trial, *shown, str(len(outcome.curve)), str(steps), *ratios)
+    return made
+
+
+def link_best(output: Path, found: Sequence[Outcome]) -> Path | None:
+    """Link ``best`` in a sweep's folder to the best checkpoint, and return it; None where there is none."""
+    best = next((outcome.checkpoint for outcome in found if outcome.checkpoint), None)
+    if best is not None:
+        fresh = output / "best.partial"
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(os.path.relpath(best, output))
+        os.replace(fresh, output / "best")
+    return best
+
+
+def draw(path: Path, found: Sequence[Outcome]) -> None:
+    """Draw the validations of all trials, and their hyperparameters as parallel coordinates, coloured by their best ratios."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    tried = [outcome for outcome in found if outcome.curve]
+    if not tried:
+        return
+    norm = matplotlib.colors.Normalize(tried[0].best, tried[-1].best)
+    colours = [pyplot.get_cmap("viridis")(norm(outcome.best)) for outcome in tried]
+    figure, (curves, parallel) = pyplot.subplots(2, 1, figsize=(10, 9), layout="constrained")
+    for outcome, colour in zip(tried, colours, strict=True):
+        curves.plot(*zip(*outcome.curve, strict=True), color=colour, marker=".", linewidth=1)
+    curves.set(title="validation", xlabel="environment steps", ylabel="ratio to LLVM's own heuristic")
+    _draw_parallel(parallel, tried, colours)
+    figure.colorbar(pyplot.cm.ScalarMappable(norm, "viridis"), ax=[curves, parallel], label="best ratio of the trial")
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def _draw_parallel(axes: Any, tried: Sequence[Outcome], colours: Sequence[Any]) -> None:
+    names = list(tried[0].values)
+    columns = [_places([outcome.values[name] for outcome in tried]) for name in names] + [_places([outcome.best for outcome in tried])]
+    for i, colour in enumerate(colours):
+        axes.plot(range(len(columns)), [places[i] for places, _ in columns], color=colour, linewidth=1)
+    for x, (_, marks) in enumerate(columns):
+        axes.axvline(x, color="black", linewidth=0.6)
+        for place, text in marks:
+            axes.annotate(text, (x, place), textcoords="offset points", xytext=(4, 0), fontsize="small", va="center")
+    axes.set(title="hyperparameters", yticks=[], ylim=(-0.05, 1.05), xlim=(-0.1, len(columns) - 0.7))
+    axes.set_xticks(range(len(columns)), [*names, "best ratio"])
+
+
+def _places(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Return the place of each value on an axis from 0 to 1, and the marks of that axis: its ends, or every choice. Numbers stand by their rank."""
+    ordered = sorted(set(values), key=lambda value: (isinstance(value, str), value))
+    place = {value: i / max(len(ordered) - 1, 1) for i, value in enumerate(ordered)}
+    shown = ordered if len(ordered) <= 4 or isinstance(ordered[0], str) else [ordered[0], ordered[len(ordered) // 2], ordered[-1]]
+    return [place[value] for value in values], [(place[value], _text(value)) for value in shown]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

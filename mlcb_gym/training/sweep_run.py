@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A sweep from its beginning to the best checkpoint, with a line for each validation."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+from ray.tune import ResultGrid
+from rich.console import Console
+
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.training.checkpoints import Checkpoints
+from mlcb_gym.training.learnable import check_learns
+from mlcb_gym.training.sweep import Sweep, check_folder
+from mlcb_gym.training.sweep_results import PICTURE, draw, link_best, outcomes, table
+
+
+def run_sweep(sweep: Sweep | None, output: Path, console: Console) -> Path | None:
+    """Run a sweep, or go on with the one in the folder where ``sweep`` is None; return its best checkpoint, or None after Ctrl-C.
+
+    Raises:
+        TrainingError: what is declared does not fit; the folder is in use, holds a sweep already, or none to resume; no trial came to a validation.
+    """
+    check_folder(output, resume=sweep is None)
+    if sweep is not None:
+        check_learns(sweep.recipe, sweep.environment)
+        resolve(sweep.validation)
+    with Checkpoints(output).held():
+        if sweep is None:
+            sweep, tuner = Sweep.resumed(output)
+        else:
+            tuner = sweep.tuner(output, callbacks=[Lines(sweep.trials)])
+        os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # Tune's banner, printed whatever the verbosity
+        results = tuner.fit()
+    found = outcomes(results)
+    console.print(table(found))
+    best = link_best(output, found)
+    draw(output / PICTURE, found)
+    if _ended(results) < sweep.trials:
+        return None
+    if best is None:
+        raise TrainingError(f"{output}: no trial came to a validation: {found[0].error or 'see its error.txt'}")
+    return best
+
+
+def _ended(results: ResultGrid) -> int:
+    return sum(bool(result.error or (result.metrics or {}).get("done")) for result in results)
+
+
+class Lines(tune.Callback):
+    """Prints a line for each validation of a trial, and where one ends without."""
+
+    def __init__(self, trials: int) -> None:
+        self._trials = trials
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        ended = sum(each.is_finished() for each in trials) + bool(result["done"])
+        best = min(each.last_result.get("best_ratio", float("inf")) for each in trials)
+        told = f"update {result['updates']}, ratio {result['ratio']:.4f}"
+        print(f"trial {trial.trial_id}: {told}; {ended} of {self._trials} trials ended, best {min(best, result['best_ratio']):.4f}", flush=True)
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        print(f"trial {trial.trial_id}: failed, see {trial.local_path}/error.txt", flush=True)

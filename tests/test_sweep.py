@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sweeps: what they are declared by, and one that is killed in the middle, goes on, and whose best policy is exported."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ray.tune import ExperimentAnalysis
+from ray.tune.search.sample import Categorical, Float, Integer
+
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.training.loop import Budget
+from mlcb_gym.training.ray_session import PREFIX, remove_left_folders
+from mlcb_gym.training.registry import algorithms, recipe_class
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.search_space import domain, search_space, with_values
+from mlcb_gym.training.sweep import Sweep
+from mlcb_gym.training.sweep_results import Outcome, draw, link_best, table
+from mlcb_gym.training.training_env import Environment
+
+PROGRAM = "embedded/train/fft"
+SECONDS = 300
+
+
+def declared(**changes: Any) -> Sweep:
+    environment = Environment("PosetRL-v0", {"programs": [PROGRAM]})
+    plain: dict[str, Any] = {"environment": environment, "recipe": recipe("ppo"), "validation": [PROGRAM], "space": {"lr": "log(1e-5,1e-3)"}}
+    return Sweep(**plain | changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "bounds"),
+    [("log(1e-5, 1e-3)", Float, (1e-5, 1e-3)), ("uniform(0.9,1)", Float, (0.9, 1.0)), ("int(1,5)", Integer, (1, 6))],
+)
+def test_range_of_values(text: str, kind: type[Any], bounds: tuple[float, float]) -> None:
+    values: Any = domain("lr", text)
+    assert isinstance(values, kind)
+    assert (values.lower, values.upper) == bounds
+
+
+def test_choice_of_lists_is_one_of_their_texts_until_a_trial_takes_it() -> None:
+    values = domain("network.hidden", "[[64],[256,256]]")
+    assert isinstance(values, Categorical)
+    assert values.categories == ["[64]", "[256, 256]"]
+    assert with_values(recipe("ppo"), {"network.hidden": "[256, 256]"}).network.hidden == (256, 256)
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({}, r"^ppo: an empty search space, expected some NAME=DOMAIN as lr=log\(1e-5,1e-3\)$"),
+        ({"lr": "[]"}, r"^lr=\[\]: expected log\(LOW,HIGH\), uniform"),
+        ({"lr": "log(0,1)"}, r"^lr=log\(0,1\): expected LOW < HIGH, both above 0$"),
+        ({"lr": "uniform(2,1)"}, r"^lr=uniform\(2,1\): expected LOW < HIGH$"),
+        ({"lr": "log(a,1)"}, r"^lr=log\(a,1\): 'a' is no number, expected log"),
+        ({"lr": '["fast"]'}, r'^lr="fast": expected float$'),
+        ({"network.hiden": "[[4]]"}, r"^network.hiden: network has no such hyperparameter"),
+        ({"learning": "log(1,2)"}, r"^learning: ppo has no such hyperparameter, expected one of clip, "),
+    ],
+)
+def test_wrong_space_is_named(space: dict[str, str], said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        search_space(recipe("ppo"), space)
+
+
+@pytest.mark.parametrize("algorithm", algorithms())
+def test_default_space_fits_its_recipe(algorithm: str) -> None:
+    assert search_space(recipe(algorithm), recipe_class(algorithm).space)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"scheduler": "hyperband"}, r"^scheduler hyperband: expected one of asha, pbt, none$"),
+        ({"searcher": "grid"}, r"^searcher grid: expected one of random, optuna$"),
+        ({"scheduler": "pbt", "space": {"network.hidden": "[[4]]"}}, r"^network.hidden: cannot change during a run, which pbt does"),
+        ({"scheduler": "pbt", "searcher": "optuna"}, r"^searcher optuna: pbt changes hyperparameters itself"),
+    ],
+)
+def test_sweep_that_cannot_be_is_refused_before_its_folder_is_made(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=said):
+        declared(**changes).tuner(tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()
+
+
+def test_sweep_is_read_as_it_was_declared() -> None:
+    sweep = declared(budget=Budget(seconds=60.0), searcher="optuna", recipe=recipe("dqn", {"network": {"hidden": [4]}}))
+    saved = json.loads(json.dumps(sweep.to_json()))
+    assert Sweep.from_json(saved) == sweep
+
+
+def test_folder_of_a_sweep_or_a_run_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "last").mkdir()
+    with pytest.raises(TrainingError, match="holds a sweep or a run already, expected --resume to go on with a sweep, or another folder"):
+        declared().tuner(tmp_path)
+    with pytest.raises(TrainingError, match="no sweep to resume, expected a folder that `mlcb sweep` wrote"):
+        Sweep.resumed(tmp_path)
+
+
+def test_best_checkpoint_of_all_trials_is_linked(tmp_path: Path) -> None:
+    found = []
+    for name, ratio in (("b", 0.9), ("a", 0.95), ("c", None)):
+        checkpoint = tmp_path / name / "checkpoint_000001"
+        checkpoint.mkdir(parents=True)
+        curve = [] if ratio is None else [(10, 1.0), (20, ratio)]
+        found.append(Outcome(name, {"lr": 0.1, "network.hidden": "[4]"}, curve, checkpoint if curve else None, "" if curve else "killed"))
+    assert link_best(tmp_path, found) == tmp_path / "b" / "checkpoint_000001"
+    assert (tmp_path / "best").resolve() == tmp_path / "b" / "checkpoint_000001"
+    assert table(found).row_count == 3
+    draw(tmp_path / "sweep.png", found)
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_folders_of_killed_sessions_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for name in (f"{PREFIX}{dead.pid}-x", f"{PREFIX}{os.getpid()}-x", "others"):
+        (tmp_path / name).mkdir()
+    remove_left_folders()
+    assert {folder.name for folder in tmp_path.iterdir()} == {f"{PREFIX}{os.getpid()}-x", "others"}
+
+
+def test_killed_sweep_goes_on_and_its_best_is_exported(tmp_path: Path) -> None:
+    output = tmp_path / "sweep"
+    small = ["--set", "num_envs=2", "--set", "steps_per_iteration=32", "--set", "statistics_episodes=2", "--checkpoint-every", "1"]
+    command = [*mlcb("sweep", "posetrl"), "--programs", PROGRAM, "--validation", PROGRAM, "--output", str(output), "--trials", "2", *small]
+    command += ["--iterations", "2", "--scheduler", "none", "--search", "lr=log(1e-4,1e-2)", "--search", "network.hidden=[[8],[16]]"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
+        assert begun.stdout is not None
+        assert begun.stdout.readline().startswith("trial ")
+        begun.send_signal(signal.SIGKILL)
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=SECONDS, check=True)
+    assert f"best checkpoint: {output}" in done.stdout
+    analysis = ExperimentAnalysis(str(output))
+    assert [result["updates"] for result in analysis.results.values()] == [2, 2]
+    best = json.loads((output / "best" / "run.json").read_text())
+    assert best["progress"]["best_ratio"] == pytest.approx(min(frame["ratio"].min() for frame in analysis.trial_dataframes.values()))
+    subprocess.run([*mlcb("export"), str(output / "best"), str(tmp_path / "policy")], timeout=SECONDS, check=True, capture_output=True)
+    assert OnnxPolicy(tmp_path / "policy").env_arguments["max_steps"] == 15
+
+
+def mlcb(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "mlcb_gym", *arguments]
