@@ -154,6 +154,13 @@ def test_resumed_run_keeps_its_programs_validation_and_seed(tmp_path: Path) -> N
     assert (after["recipe"], after["environment"]) == (before["recipe"], before["environment"])
 
 
+def test_resumed_run_says_that_its_replay_buffer_is_empty(tmp_path: Path) -> None:
+    shown = {resume: io.StringIO() for resume in (False, True)}
+    for resume, text in shown.items():
+        run(tmp_path, algorithm="dqn", iterations=1, resume=resume, console=Console(file=text, width=200))
+    assert [f"{tmp_path}: resumed with an empty replay buffer" in text.getvalue() for text in shown.values()] == [False, True]
+
+
 def test_run_of_another_environment_is_not_resumed(tmp_path: Path) -> None:
     run(tmp_path, iterations=0)
     with pytest.raises(TrainingError, match=r"a run of KnownOptimum-v0, expected one of PosetRL-v0"):

@@ -44,9 +44,9 @@ def recipes(
 
     record = env_class(task).record
     chosen = recipe_class(algo or record.recipe)
-    table = Table("--set", "default", "meaning", title=f"{task} {chosen.algorithm}: hyperparameters", title_justify="left")
+    table = Table("--set", "default", "meaning", "values of `mlcb sweep`", title=f"{task} {chosen.algorithm}: hyperparameters", title_justify="left")
     for each in hyperparameters(chosen()):
-        table.add_row(each.key, each.default, each.meaning)
+        table.add_row(each.key, each.default, each.meaning, chosen.space.get(each.key, ""))
     console.print(table)
     if chosen.algorithm == record.recipe:
         console.print(f"result to expect, as the ratio of validation programs to LLVM's own heuristic: {results(task)}", highlight=False)

@@ -61,6 +61,8 @@ def train(
         start_ray()
         made = Trainer.begin(environment, recipe, validation, weights) if last is None else Trainer.resume(last, environment, validation)
         trainer = stack.enter_context(closing(made))
+        if last is not None and trainer.algorithm.local_replay_buffer is not None:
+            console.print(f"{output}: resumed with an empty replay buffer", soft_wrap=True, highlight=False, markup=False)
         curves = stack.enter_context(Curves(output / "tensorboard", trainer.run.recipe, steps=trainer.progress.steps))
         Loop(trainer, checkpoints, budget, console, curves, display).go()
     best = checkpoints.path("best")
