@@ -213,3 +213,51 @@ def test_statistics_of_a_state_of_before_they_were_counted_are_fixed() -> None:
     module = Rows()
     module.load_state_dict({"mean": torch.ones(3), "deviation": torch.ones(3)})
     assert not module.learns
+
+
+def test_size_beside_network_is_refused() -> None:
+    with pytest.raises(TaskError, match=r"^model_config: hidden beside network, expected \{'network': \{'hidden': \.\.\.\}\}$"):
+        NetworkConfig.of({"hidden": [32]})
+
+
+class Actor(torch.nn.Module):
+    """A module that gives so many logits, from one tensor."""
+
+    def __init__(self, choices: int, tensor: str) -> None:
+        super().__init__()
+        self.layer, self.tensor = torch.nn.Linear(1, choices), tensor
+
+    def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.layer(observation[self.tensor].float())
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (Actor(3, "threshold"), r"^advisor: the network gives \[2, 3\] for a batch of 2, expected logits \[2, 2\]$"),
+        (
+            Actor(2, "action_mask"),
+            r"^advisor: the network fails on zeros, with KeyError: 'action_mask'; expected one that takes a dict of the tensors ",
+        ),
+        ("model", r"^module is 'model', expected a torch.nn.Module from tensors to logits"),
+    ],
+)
+def test_module_that_is_no_policy_is_refused(module: Any, said: str, tmp_path: Path) -> None:
+    with closing(gymnasium.make("Inliner-v0", programs=PROGRAM)) as env, pytest.raises(PolicyError, match=said):
+        export_module(module, env, tmp_path / "policy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_policy_is_exported_for_an_environment_of_this_package_alone(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"^env is 'Inliner-v0', expected an environment of this package, as gymnasium.make returns it$"):
+        export_module(Actor(2, "threshold"), cast(Any, "Inliner-v0"), tmp_path / "policy")
+
+
+def test_argument_or_option_that_an_environment_does_not_have_is_named() -> None:
+    with pytest.raises(TaskError, match=r"^InlinerEnv has no argument program, expected some of .*programs"):
+        gymnasium.make("Inliner-v0", program=PROGRAM)
+    with (
+        closing(gymnasium.make("Inliner-v0", programs=PROGRAM)) as env,
+        pytest.raises(TaskError, match=r"^reset: options has prog, expected program "),
+    ):
+        env.reset(options={"prog": PROGRAM})

@@ -29,11 +29,14 @@ class NetworkConfig:
         """Return the size that a ``model_config`` has under ``network``; the default one where it has none.
 
         Raises:
-            TaskError: it has something else there, as a search space that Tune did not expand.
+            TaskError: it has something else there, as a search space that Tune did not expand, or a size beside ``network``.
         """
+        names = [f.name for f in fields(cls)]
+        if misplaced := sorted(set(model_config) & set(names)):
+            raise TaskError(f"model_config: {', '.join(misplaced)} beside network, expected {{'network': {{'{misplaced[0]}': ...}}}}")
         given = model_config.get("network", {})
-        if unknown := sorted(set(given) - {f.name for f in fields(cls)}):
-            raise TaskError(f"network: no {', '.join(unknown)}, expected some of {', '.join(f.name for f in fields(cls))}")
+        if unknown := sorted(set(given) - set(names)):
+            raise TaskError(f"network: no {', '.join(unknown)}, expected some of {', '.join(names)}")
         hidden = given.get("hidden", cls.hidden)
         if not isinstance(hidden, list | tuple) or not all(isinstance(width, int) and width > 0 for width in hidden):
             raise TaskError(

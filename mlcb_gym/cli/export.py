@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``mlcb export``, ``mlcb aot`` and ``mlcb clang-config``: policies on their way into compilers."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -20,14 +21,19 @@ def export(
     cpu: Cpu = None,
 ) -> None:
     """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
+    from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.export.aot import COMPILED, compile_policy
     from mlcb_gym.export.export import export_policy
     from mlcb_gym.export.parity import check_parity
     from mlcb_gym.onnx.manifest import read_manifest
 
+    if programs:
+        resolve(programs)  # what is wrong with them is known before anything is written
     record = env_class(read_manifest(export_policy(checkpoint, folder))["task"]).record
     compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
-    print(check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled))
+    parity = check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled)
+    print(f"{folder}: torch and ONNX Runtime decide alike on {parity}")
+    print(f"next: mlcb clang-config {shlex.quote(str(folder))}")
 
 
 def aot(
@@ -53,8 +59,12 @@ def clang_config(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
 ) -> None:
-    """Write a configuration file that makes clang use these policies: `clang --config=mlcb.cfg -Oz ...`."""
+    """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
+
+    A policy that orders passes takes the place of clang's own at every level but -O0; the levels that it was trained for stand on its card.
+    """
+    from mlcb_gym import toolchain
     from mlcb_gym.export.clang_config import write_clang_config
 
     write_clang_config(output, policies, guard=guard)
-    print(f"clang --config={output.resolve()}")
+    print(f"{toolchain.tool('clang')} --config={output.resolve()}")

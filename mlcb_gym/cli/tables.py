@@ -2,6 +2,7 @@
 """Tables about tasks: which there are, and what the agents of one observe."""
 
 import sys
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -31,10 +32,16 @@ def tensors_table(task: str) -> Table:
     """Return a row for each tensor that an agent of a task observes."""
     bound = spec.bind(task, {})
     table = Table("agent", "tensor", "dtype", "shape", "meaning", title=f"{task}: {bound.declared['doc']}", title_justify="left")
+    table.caption, table.caption_justify = "* follows from the arguments of the environment", "left"
     for agent in bound.agents:
         for tensor in agent.inputs:
-            table.add_row(agent.name, tensor.name, tensor.dtype, str(list(tensor.shape)), tensor.doc)
+            table.add_row(agent.name, tensor.name, tensor.dtype, _shape(tensor.shape), tensor.doc)
     return table
+
+
+def _shape(shape: Sequence[int]) -> str:
+    """Return a shape as text; a length that is not known without arguments is a star."""
+    return f"[{', '.join(str(length or '*') for length in shape)}]"
 
 
 def _first_line(docstring: str | None) -> str:

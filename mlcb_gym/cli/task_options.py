@@ -121,7 +121,9 @@ def environment_table(task: str) -> Table:
     from mlcb_gym.envs import env_class
 
     meanings = dict(_documented(env_class(task).__doc__ or ""))
+    env = env_class(task)
     table = Table("option", "default", "meaning", title=f"{task}: arguments of its environment", title_justify="left")
+    table.caption, table.caption_justify = f"rewards, and all else: python -m pydoc {env.__module__}.{env.__qualname__}", "left"
     for name, parameter in env_parameters(task).items():
         default = "" if parameter.default is Parameter.empty else json.dumps(parameter.default, default=str)
         table.add_row(f"--{_dashed(name)}", default, meanings.get(name, ""))

@@ -67,7 +67,8 @@ def train(
     if resume and (kept := [name for name, value in _of_a_run(ctx).items() if value]):
         print(f"{output}: resumed as it was begun, without {', '.join(kept)}", file=sys.stderr)
     if not resume:  # a run holds its own
-        resolve(begun.validation)  # what is wrong with them is known before anything starts
+        for named in (begun.environment.arguments["programs"], begun.validation):
+            resolve(named)  # what is wrong with them is known before anything starts
     environment, recipe = begun.environment, begun.recipe
     weights = None
     if (decisions or clone) and not resume:

@@ -74,7 +74,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         wrap: Callable[[Session], Session] = lambda session: session,
         **options: Unpack[CompilerOptions],
     ) -> None:
-        chosen = Options(**options)
+        chosen = Options.of(type(self), options)
         self.render_mode, self.programs = chosen.render_mode, resolve(programs)
         self._objective, self._dense, self.objective = objective, dense, objective.ratio
         request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
@@ -129,6 +129,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         """The first half of ``reset``: starts an episode, or goes on with the next function of the program where an episode is a function."""
+        if unknown := sorted(set(options or {}) - {"program"}):
+            raise TaskError(f"reset: options has {', '.join(unknown)}, expected program alone, a path or the name of a program of a corpus")
         given = options["program"] if options and "program" in options else None
         self._is_given, self._refused = given is not None, None
         if options or not self._driver.resume():

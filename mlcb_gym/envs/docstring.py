@@ -11,7 +11,7 @@ from mlcb_gym.spec import TaskSpec, table
 ARGUMENTS = {
     "programs": ('``"embedded/train"``', "paths of .c, .cpp, .bc or .ll files, folders, or names of corpora"),
     "forbidden": ("()", "indices of actions that are never allowed"),
-    "compiler": ('``"plugin"``', 'the worker of this package; or ``"stock"``, an untouched compiler (see below)'),
+    "compiler": ('``"plugin"``', 'the worker of this package; or ``"stock"``, an untouched compiler'),
     "target": ("the module's", "``Target``: triple and CPU that code is generated for"),
     "limits": ("``Limits()``", "CPU time, wall-clock time of a turn, and memory of one episode"),
     "verify": ("False", "run LLVM's verifier after every action"),
@@ -19,7 +19,7 @@ ARGUMENTS = {
         "None",
         "a session, or its URI: ``worker:``, ``pipe:``, ``shm:`` or ``grpc://HOST:PORT``; by default a worker of its own",
     ),
-    "metrics": ("()", "metrics of the task's ``.def`` that are measured beside those of the reward"),
+    "metrics": ("()", "names of metrics that are measured beside those of the reward, as ``size``"),
     "render_mode": ("None", '``"ansi"``: ``render`` returns a line of text'),
 }
 """Default and meaning of the arguments that several environments have."""

@@ -48,6 +48,17 @@ class Options:
     metrics: Sequence[str] = ()
     render_mode: str | None = None
 
+    @classmethod
+    def of(cls, env: type, arguments: CompilerOptions) -> "Options":
+        """Return the options among the arguments that the class of an environment does not take itself.
+
+        Raises:
+            TaskError: there is an argument that the environment does not have.
+        """
+        if unknown := sorted(set(arguments) - set(CompilerOptions.__annotations__)):
+            raise TaskError(f"{env.__name__} has no argument {', '.join(unknown)}, expected some of {', '.join(sorted(arguments_of(env)))}")
+        return cls(**arguments)
+
     def request(self, program: Path, metrics: Sequence[str], *, dense: bool) -> EpisodeRequest:
         """Return what an episode is started with, where the reward needs ``metrics``."""
         return EpisodeRequest(

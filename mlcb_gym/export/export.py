@@ -44,14 +44,21 @@ def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.En
         env: an environment with the arguments of the training, wrapped or not.
 
     Raises:
-        PolicyError: ``folder`` holds other things than a policy.
+        PolicyError: ``module`` or ``env`` is something else; ``folder`` holds other things than a policy.
     """
-    spec = env.unwrapped.task_spec.declared  # type: ignore[attr-defined]
-    by_agent = module if isinstance(module, nn.Module) and not isinstance(module, Team) else dict(module)
-    copies = deepcopy(by_agent)  # on the CPU, where the export is traced
+    spec = getattr(getattr(env, "unwrapped", None), "task_spec", None)
+    if spec is None:
+        raise PolicyError(f"env is {_described(env)}, expected an environment of this package, as gymnasium.make returns it")
+    modules = [module] if isinstance(module, nn.Module) else list(module.values()) if isinstance(module, Mapping) else []
+    if not modules or not all(isinstance(each, nn.Module) for each in modules):
+        raise PolicyError(f"module is {_described(module)}, expected a torch.nn.Module from tensors to logits, or one for each agent by its name")
+    try:
+        copies = deepcopy(dict(module) if isinstance(module, Team | Mapping) else module)  # on the CPU, where the export is traced
+    except RuntimeError as error:
+        raise PolicyError(f"module is {_described(module)}, which torch cannot copy, expected a module of its layers alone: {error}") from error
     for each in [copies] if isinstance(copies, nn.Module) else copies.values():
         each.cpu().eval()
-    return write_policy(copies, Path(folder), spec=spec, trained={}, results={})
+    return write_policy(copies, Path(folder), spec=spec.declared, trained={}, results={})
 
 
 def write_policy(
@@ -91,6 +98,11 @@ def write_policy(
         manifest["prepacking"] = {a["name"]: gains_from_prepacking(partial / manifest["agents"][a["name"]], a) for a in agents}
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     return folder
+
+
+def _described(value: Any) -> str:
+    """Return a value of the wrong type as an error names it."""
+    return repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class Parity:
     disagreements: int
 
     def __str__(self) -> str:
-        return f"{self.observations} observations: largest difference {self.max_error:.2e}, {self.disagreements} other decisions"
+        return f"{self.observations} observations (largest difference {self.max_error:.2e}, {self.disagreements} other decisions)"
 
 
 def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, compiled: Path | None = None) -> Parity:

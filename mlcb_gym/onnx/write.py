@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import OUTPUTS
 
 OPSET = 18
@@ -23,6 +24,9 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     """Write the graph of a network, from those declared tensors that it reads, with a leading batch axis, to its output.
 
     The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
+
+    Raises:
+        PolicyError: the network fails on tensors of zeros, or its output is another.
     """
     declared = [t for t in agent["inputs"] if t["role"] != "mask" and 0 not in t["shape"]]
     names = [t["name"] for t in declared]
@@ -30,9 +34,11 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     shapes = [[2, *(VARYING if isinstance(length, dict) else length for length in t["shape"])] for t in declared]
     example = tuple(torch.zeros(shape, dtype=getattr(torch, t["dtype"])) for shape, t in zip(shapes, declared, strict=True))
     axis = torch.export.Dim("batch", min=1, max=4096)
+    positional = _Positional(network, names, scalars=frozenset(t["name"] for t in declared if not t["shape"])).eval()
+    _check(positional, example, agent)
     with _quiet():
         program = torch.onnx.export(
-            _Positional(network, names, scalars=frozenset(t["name"] for t in declared if not t["shape"])).eval(),
+            positional,
             example,
             input_names=names,
             output_names=[OUTPUTS[agent["advice"]["kind"]]],
@@ -47,6 +53,25 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     graph.inputs[:] = [i for i in graph.inputs if i.uses()]
     program.model.metadata_props.update(metadata)
     program.save(str(path), external_data=False)
+
+
+def _check(network: "_Positional", example: Sequence[Tensor], agent: Mapping[str, Any]) -> None:
+    """Raise PolicyError where a network does not take the tensors of its agent, or its output is not what the compiler expects."""
+    name, advice = agent["name"], agent["advice"]
+    try:
+        with torch.no_grad():
+            output = network(*example)
+    except Exception as error:  # whatever a network of somebody else raises
+        said = str(error).partition("\n")[0]
+        raise PolicyError(
+            f"{name}: the network fails on zeros, with {type(error).__name__}: {said}; expected one that takes a dict of the tensors "
+            f"{', '.join(network.names)}, with a leading batch axis"
+        ) from error
+    shape, varies = tuple(getattr(output, "shape", ())), any(isinstance(length, dict) for t in agent["inputs"] for length in t["shape"])
+    expected = (len(example[0]), 1 if advice["kind"] == "value" else shape[-1] if varies and shape else advice["choices"])
+    if shape != expected:
+        got = list(shape) if shape else type(output).__name__
+        raise PolicyError(f"{name}: the network gives {got} for a batch of {expected[0]}, expected {OUTPUTS[advice['kind']]} {list(expected)}")
 
 
 def _varying(shape: Sequence[Any]) -> dict[int, Any]:

@@ -110,7 +110,8 @@ class ForkServerSession(ABC):
         try:
             return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
         except (_native.PeerError, _native.InvalidArgument) as error:
-            raise TaskError(f"{task}: {error}") from error
+            said = str(error)
+            raise TaskError(said if said.startswith(task) else f"{task}: {said}") from error
         except _native.NativeError as error:
             self.close()
             raise SessionLost(f"{self._name}: {error}") from error

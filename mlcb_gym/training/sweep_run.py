@@ -26,7 +26,8 @@ def run_sweep(sweep: Sweep | None, output: Path, console: Console) -> Path | Non
     check_folder(output, resume=sweep is None)
     if sweep is not None:
         check_learns(sweep.recipe, sweep.environment)
-        resolve(sweep.validation)
+        for named in (sweep.environment.arguments["programs"], sweep.validation):
+            resolve(named)
     with Checkpoints(output).held():
         if sweep is None:
             sweep, tuner = Sweep.resumed(output)
