@@ -378,12 +378,12 @@ def test_steps_of_episodes_are_counted_while_others_are_played() -> None:
     counts: list[int] = []
 
     def script() -> Script[Trace]:
-        counts.append(env.steps)
+        counts.append(env.sampled.steps)
         return (yield from replay(PROGRAMS[0], (0, 4)))
 
     env.play(script() for _ in range(3))
     assert counts == [0, 2, 4]
-    assert env.steps == 6
+    assert env.sampled.steps == 6
 
 
 def test_compilers_that_work_at_once_are_waited_for_once(program: Path, scripted: ScriptedCompiler) -> None:

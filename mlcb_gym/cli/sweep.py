@@ -16,11 +16,13 @@ from mlcb_gym.cli.training_options import (
     Algo,
     CheckpointEvery,
     EnvArguments,
+    Envs,
     Hyperparameters,
     Iterations,
     Minutes,
     OptionalSeed,
     Programs,
+    Runners,
     Validation,
     declared,
 )
@@ -59,6 +61,8 @@ def sweep(
     algo: Algo = None,
     set_: Hyperparameters = None,
     seed: OptionalSeed = None,
+    runners: Runners = None,
+    envs: Envs = None,
     checkpoint_every: CheckpointEvery = 10,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in OUTPUT, as it was begun.", rich_help_panel=CHECKPOINTS)] = False,
 ) -> None:
@@ -66,7 +70,7 @@ def sweep(
 
     A budget is that of one trial. Arguments of the task's environment are options too: `mlcb sweep TASK --help` lists them.
     """
-    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed)
+    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
     from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.sweep import Sweep
     from mlcb_gym.training.sweep_run import run_sweep

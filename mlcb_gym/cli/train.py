@@ -16,11 +16,13 @@ from mlcb_gym.cli.training_options import (
     Algo,
     CheckpointEvery,
     EnvArguments,
+    Envs,
     Hyperparameters,
     Iterations,
     Minutes,
     OptionalSeed,
     Programs,
+    Runners,
     Validation,
     declared,
 )
@@ -38,6 +40,8 @@ def train(
     algo: Algo = None,
     set_: Hyperparameters = None,
     seed: OptionalSeed = None,
+    runners: Runners = None,
+    envs: Envs = None,
     decisions: Annotated[
         list[Path] | None, typer.Option(help="Decisions that `mlcb search` wrote, to start from; repeatable.", rich_help_panel=LEARNING)
     ] = None,
@@ -56,7 +60,7 @@ def train(
     """
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
-    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed)
+    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
     from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.training import train as training
     from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
@@ -85,5 +89,5 @@ def train(
 def _of_a_run(ctx: typer.Context) -> dict[str, Any]:
     """Return the options that a run is begun with, and their values."""
     given = ctx.params
-    named = {f"--{name}": given[name] for name in ("programs", "validation", "env", "algo", "seed", "decisions", "clone")}
+    named = {f"--{name}": given[name] for name in ("programs", "validation", "env", "algo", "seed", "runners", "envs", "decisions", "clone")}
     return named | {"--set": given["set_"], "arguments of the environment": ctx.args}

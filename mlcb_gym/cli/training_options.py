@@ -55,6 +55,17 @@ Hyperparameters = Annotated[
     ),
 ]
 OptionalSeed = Annotated[int | None, typer.Option(help=f"{SEED_HELP} By default 1.", rich_help_panel=LEARNING)]
+Runners = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Processes that sample beside this one (--set num_env_runners=N). By default none, where the algorithm allows it.",
+        rich_help_panel=LEARNING,
+    ),
+]
+Envs = Annotated[
+    int | None, typer.Option(min=1, help="Compilers at work at once, of each process that samples (--set num_envs=M).", rich_help_panel=LEARNING)
+]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="The updates between two checkpoints; each is validated.", rich_help_panel=CHECKPOINTS)]
 
 
@@ -74,7 +85,7 @@ def declared(
 
     Args:
         rest: the options that the task alone knows.
-        learning: the values of ``algo``, ``set_`` and ``seed``.
+        learning: the values of ``algo``, ``set_``, ``seed``, ``runners`` and ``envs``.
     """
     (arguments,) = task_options(task, rest, env)
     from mlcb_gym.corpus.programs import validation_of
@@ -83,6 +94,7 @@ def declared(
 
     programs = absolute(training_programs(task, programs))
     judges = absolute(validation or validation_of(programs))
-    seed = {} if learning["seed"] is None else {"seed": learning["seed"]}
-    chosen = recipe(learning["algo"] or env_class(task).record.recipe, seed | assigned(learning["set_"] or []))
+    named = {"seed": learning["seed"], "num_env_runners": learning["runners"], "num_envs": learning["envs"]}
+    given = {name: value for name, value in named.items() if value is not None}
+    chosen = recipe(learning["algo"] or env_class(task).record.recipe, given | assigned(learning["set_"] or []))
     return Declared(Environment(environments()[task], {"programs": programs} | arguments), chosen, judges)

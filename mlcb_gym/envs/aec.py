@@ -40,8 +40,8 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """See ``CompilerEnv.reset``."""
-        info = self._turns.reset(seed, options)
+        """See ``CompilerEnv.reset``; options other than ``program`` are none of its own, as PettingZoo asks."""
+        info = self._turns.reset(seed, {name: value for name, value in (options or {}).items() if name == "program"})
         self.agents = list(self.possible_agents)
         self.rewards, self._cumulative_rewards = dict.fromkeys(self.agents, 0.0), dict.fromkeys(self.agents, 0.0)
         self.terminations, self.truncations = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, False)

@@ -36,7 +36,7 @@ class Loop:
         self.trainer, self.checkpoints, self.budget, self.console, self.curves, self.display = trainer, checkpoints, budget, console, curves, display
         self._doing = ""
         self._ratio: float | None = None
-        self._first_iteration, self._first_steps = trainer.progress.iteration, trainer.env.steps
+        self._first_iteration, self._first_steps = trainer.progress.iteration, trainer.steps
 
     @property
     def progress(self) -> Progress:
@@ -68,7 +68,8 @@ class Loop:
                 self._validate()
             if interruption.asked:
                 raise KeyboardInterrupt
-        self.console.print(self.trainer.shares.table())
+        if shares := self.trainer.shares:
+            self.console.print(shares.table())
 
     def _left(self) -> float:
         """Return the seconds to the end of the budget; infinite where that is not known."""
@@ -99,7 +100,7 @@ class Loop:
         elapsed, left = time.monotonic() - self._started, self._left()
         return status_line(
             iteration=self.progress.iteration,
-            rate=(self.trainer.env.steps - self._first_steps) / elapsed if elapsed > 1 else None,
+            rate=(self.trainer.steps - self._first_steps) / elapsed if elapsed > 1 else None,
             ratio=self._ratio,
             best=self.progress.best_ratio,
             left=max(left, 0.0) if left < float("inf") else None,

@@ -10,6 +10,7 @@ from pathlib import Path
 import gymnasium
 import ray
 
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.imitation.optimize import limit_threads
 from mlcb_gym.training.training_env import register_for_rllib
 
@@ -17,20 +18,31 @@ PREFIX = "mlcb-ray-"
 """The beginning of the name of a session's folder; the process that owns it follows."""
 
 
+_folders: list[str] = []
+"""The folder of the session that this process started."""
+
+
 def start_ray(cpus: int | None = 1) -> None:
-    """Start Ray, unless it runs.
+    """Start Ray, unless it runs with so many CPUs.
 
     Args:
-        cpus: the processes that may run at once; as many as there are cores for None. A training needs one at most: its runner and its learner
-            live in this process.
+        cpus: the processes that may run at once; as many as there are cores for None.
+
+    Raises:
+        TrainingError: somebody else's Ray runs, with fewer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()
+    if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < (cpus or 1):
+        if not _folders:
+            raise TrainingError(f"Ray runs with {has:g} CPUs, expected {cpus} or more")
+        _end_ray(_folders.pop())
     if not ray.is_initialized():
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind
+        _folders.append(folder)
         atexit.register(_end_ray, folder)
         ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20, _temp_dir=folder)
     register_for_rllib()

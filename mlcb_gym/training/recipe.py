@@ -77,7 +77,8 @@ class Recipe(ABC):
 
     Args:
         seed: the seed of all that is drawn at random.
-        num_envs: compilers at work at once.
+        num_envs: compilers at work at once, of each process that samples.
+        num_env_runners: the processes that sample beside this one; 0: this one samples.
         gamma: 1: episodes are short, and only where they end counts.
         lr: the learning rate.
         steps_per_iteration: environment steps between two updates of the policy.
@@ -92,6 +93,7 @@ class Recipe(ABC):
 
     seed: int = 1
     num_envs: int = 8
+    num_env_runners: int = 0
     gamma: float = 1.0
     lr: float = 3e-4
     steps_per_iteration: int = 1024
@@ -120,8 +122,9 @@ class Recipe(ABC):
             config.framework("torch")
             .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True, normalize_actions=False)
             .env_runners(
-                num_env_runners=0,
+                num_env_runners=self.num_env_runners,
                 num_envs_per_env_runner=self.num_envs,
+                create_env_on_local_worker=True,  # what is known of the environment is asked of it
                 gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
             )
             .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model_config(environment.env_class, self.network)))

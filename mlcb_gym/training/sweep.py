@@ -40,7 +40,7 @@ RATIO = "ratio"
 DECLARATION = "sweep.json"
 MAX_FAILURES = 3
 """How often a trial whose process was killed goes on from its last checkpoint."""
-FIXED_IN_A_RUN = ("network", "seed", "num_envs", "statistics_episodes")
+FIXED_IN_A_RUN = ("network", "seed", "num_envs", "num_env_runners", "statistics_episodes")
 """Hyperparameters that a trial cannot take over from another one in the middle of its run."""
 
 
@@ -129,7 +129,8 @@ class Sweep:
         )
 
     def _trainable(self) -> Any:
-        return tune.with_resources(tune.with_parameters(Trial, sweep=self), {"cpu": 1})
+        bundles = [{"CPU": 1} for _ in range(1 + self.recipe.num_env_runners)]
+        return tune.with_resources(tune.with_parameters(Trial, sweep=self), tune.PlacementGroupFactory(bundles))
 
     def _scheduler(self, space: Mapping[str, Domain]) -> TrialScheduler | None:
         budget, every = self.budget, self.budget.validate_every

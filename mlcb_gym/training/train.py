@@ -19,7 +19,7 @@ from mlcb_gym.training.loop import Budget, Loop
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.trainer import Trainer
+from mlcb_gym.training.trainer import Trainer, runners_of
 from mlcb_gym.training.training_env import Environment
 
 __all__ = ["Budget", "check_output", "train"]
@@ -58,7 +58,7 @@ def train(
         last = check_output(output, resume=resume)
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
-        start_ray()
+        start_ray(1 + (recipe.num_env_runners if last is None else runners_of(last)))
         made = Trainer.begin(environment, recipe, validation, weights) if last is None else Trainer.resume(last, environment, validation)
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:

@@ -26,7 +26,7 @@ from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
-from mlcb_gym.training.training_env import Environment, training_env
+from mlcb_gym.training.training_env import Environment, Sampled, TrainingEnv, training_env
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Trainer:
         self.algorithm, self.run = algorithm, run
         self.env = training_env(algorithm)
         self._model = watch_model(algorithm)
-        self._seconds = 0.0
+        self._seconds, self._errors = 0.0, 0
         self._ended = ExitStack()
         self._ended.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
         self._ended.callback(algorithm.stop)
@@ -99,30 +99,35 @@ class Trainer:
         return programs
 
     @property
-    def shares(self) -> Shares:
-        """The wall time of the updates so far, by part."""
-        return Shares.of(training_seconds=self._seconds, env=self.env, model=self._model)
+    def steps(self) -> int:
+        """The environment steps of the run, those of the update under way included where this process samples."""
+        return self.progress.steps + self.env.sampled.steps
+
+    @property
+    def shares(self) -> Shares | None:
+        """The wall time of the updates so far, by part; None where other processes sample."""
+        return None if self.run.recipe.num_env_runners else Shares.of(training_seconds=self._seconds, env=self.env, model=self._model)
 
     def update(self) -> Update:
         """Update the policy once."""
-        started, sampled = time.perf_counter(), self.env.steps
+        started = time.perf_counter()
         result = self.algorithm.train()
-        seconds, steps = time.perf_counter() - started, self.env.steps - sampled
+        sampled, seconds = self._sampled(), time.perf_counter() - started
         self._seconds += seconds
+        self._errors += sampled.errors
         self.progress.iteration += 1
-        self.progress.steps += steps
+        self.progress.steps += sampled.steps
         self.progress.seconds += seconds
-        episodes = self.env.take_episodes()
-        ratio = geomean(episodes.ratios) if episodes.ratios else None
+        ratio = geomean(sampled.ratios) if sampled.ratios else None
         learner = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})
         scalars = {f"learner/{name}": float(value) for name, value in learner.items() if _is_number(value)} | {
             "train/ratio": float("nan") if ratio is None else ratio,
             "train/return": float(result.get("env_runners", {}).get("episode_return_mean", float("nan"))),
-            "train/episode_length": float(np.mean(episodes.lengths)) if episodes.lengths else float("nan"),
-            "train/steps_per_second": steps / seconds,
-            "train/errors": float(self.env.errors),
+            "train/episode_length": float(np.mean(sampled.lengths)) if sampled.lengths else float("nan"),
+            "train/steps_per_second": sampled.steps / seconds,
+            "train/errors": float(self._errors),
         }
-        return Update(scalars, ratio, np.array(episodes.actions))
+        return Update(scalars, ratio, np.array(sampled.actions))
 
     def validate(self) -> bool:
         """Play one greedy episode per validation program, and note their ratio; whether it is the best so far."""
@@ -146,9 +151,30 @@ class Trainer:
         """Ends all compilers. May be called twice."""
         self._ended.close()
 
+    def _sampled(self) -> Sampled:
+        if not self.run.recipe.num_env_runners:
+            return self.env.take()
+        return sum(self.algorithm.env_runner_group.foreach_env_runner(_take, local_env_runner=False), Sampled())
+
     @cached_property
     def _player(self) -> Callable[[PolicyNetwork], Decide]:
         return self.run.recipe.player(network_of(self.algorithm), self._validation[0])
+
+
+def runners_of(checkpoint: Path) -> int:
+    """Return the number of processes that sample for the run of a checkpoint.
+
+    Raises:
+        TrainingError: the checkpoint is damaged.
+    """
+    with reading(checkpoint, TrainingError):
+        return int(read_run(checkpoint)["recipe"].get("num_env_runners", 0))
+
+
+def _take(runner: Any) -> Sampled:
+    """Return what a runner has sampled, in its process."""
+    env: TrainingEnv = runner.env.env
+    return env.take()
 
 
 def ratios(programs: Sequence[Any], traces: Sequence[Trace]) -> list[float]:

@@ -4,7 +4,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import gymnasium
@@ -82,16 +82,24 @@ class Shaping:
 
 
 @dataclass
-class Episodes:
-    """The ratios and lengths of episodes that ended, and the actions taken; lengths and actions are not known where models in the compiler decide."""
+class Sampled:
+    """What was sampled in a while: steps, episodes that failed, the ratios and lengths of those that ended, and the actions taken.
 
+    Lengths and actions are not known where models in the compiler decide.
+    """
+
+    steps: int = 0
+    errors: int = 0
     ratios: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     actions: list[float] = field(default_factory=list)
 
+    def __add__(self, other: "Sampled") -> "Sampled":
+        return Sampled(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
 
 class TrainingEnv(VectorWrapper):
-    """A wrapper that shapes the reward, and keeps the ratio of every finished episode and the seconds spent in the environment.
+    """A wrapper that shapes the reward, and keeps what was ``sampled`` and the seconds spent in the environment.
 
     ``waited`` is the part of ``seconds`` that was spent waiting for compilers. Episodes played on the sub-environments directly do not count.
     """
@@ -100,9 +108,7 @@ class TrainingEnv(VectorWrapper):
         super().__init__(env)
         self.shaping = shaping
         self.seconds = self.waited = 0.0
-        self.errors = 0
-        self.steps = 0
-        self._episodes = Episodes()
+        self.sampled = Sampled()
         self._lengths = np.zeros(self.num_envs, int)
         self._resetting = np.zeros(self.num_envs, bool)
 
@@ -119,39 +125,39 @@ class TrainingEnv(VectorWrapper):
         with self._timed():
             observations, rewards, terminated, truncated, infos = self.env.step(actions)
         acted = ~self._resetting
-        self.steps += int(acted.sum())
+        self.sampled.steps += int(acted.sum())
         self._lengths += acted
-        self._episodes.actions += np.ravel(np.asarray(actions)[acted]).tolist()
+        self.sampled.actions += np.ravel(np.asarray(actions)[acted]).tolist()
         self._resetting = terminated | truncated
-        self._episodes.lengths += self._lengths[self._resetting].tolist()
+        self.sampled.lengths += self._lengths[self._resetting].tolist()
         self._lengths[self._resetting] = 0
         failed = infos.get("_error", np.zeros(self.num_envs, bool))
-        self.errors += int(failed.sum())
+        self.sampled.errors += int(failed.sum())
         for i in np.flatnonzero(terminated & ~failed):
-            self._episodes.ratios.append(float(infos["ratio"][i]))
+            self.sampled.ratios.append(float(infos["ratio"][i]))
         return observations, self.shaping.shape(rewards, terminated, infos), terminated, truncated, infos
 
     def play(self, scripts: Iterable[Script[Trace]]) -> list[Trace]:
         """Play scripts on the sub-environments, several at once, and return their results in order. They count as training."""
         with self._timed():
             traces = play_in_order(self.unwrapped.envs, map(self._counted, scripts))
-        self.errors += sum(trace.error is not None for trace in traces)
-        self._episodes.ratios += [trace.scored for trace in traces if trace.error is None]
+        self.sampled.errors += sum(trace.error is not None for trace in traces)
+        self.sampled.ratios += [trace.scored for trace in traces if trace.error is None]
         for trace in traces:  # of those that models in the compiler decided, actions are not known
-            self._episodes.actions += [float(value) for action in trace.actions for value in np.ravel(action)]
-            self._episodes.lengths += [len(trace.actions)] if trace.actions else []
+            self.sampled.actions += [float(value) for action in trace.actions for value in np.ravel(action)]
+            self.sampled.lengths += [len(trace.actions)] if trace.actions else []
         return traces
 
     def _counted(self, script: Script[Trace]) -> Script[Trace]:
         """Count the steps of an episode as soon as it ends: an update may play for minutes."""
         trace = yield from script
-        self.steps += trace.steps
+        self.sampled.steps += trace.steps
         return trace
 
-    def take_episodes(self) -> "Episodes":
-        """Return what there is to tell of the episodes that ended, and of all actions taken, since the last call."""
-        episodes, self._episodes = self._episodes, Episodes()
-        return episodes
+    def take(self) -> Sampled:
+        """Return what was sampled since the last call."""
+        sampled, self.sampled = self.sampled, Sampled()
+        return sampled
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

@@ -119,6 +119,8 @@ class Es(Recipe):
     def config(self, environment: Environment) -> EsConfig:
         if environment != environment.of_programs:
             raise TrainingError(f"{environment.id}: es plays whole programs, expected no argument episode, or algorithm mlgo")
+        if self.num_env_runners:
+            raise TrainingError(f"num_env_runners={self.num_env_runners}: es plays in this process, expected 0")
         config = self._common(EsConfig(), environment, Evolved).training(lr=self.lr)
         assert isinstance(config, EsConfig)
         config.recipe = self

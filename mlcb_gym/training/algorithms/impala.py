@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""IMPALA (Espeholt et al., 2018): sampling goes on beside learning, whose returns are corrected by V-trace."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ray.rllib.algorithms.impala import IMPALAConfig
+
+from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.training.recipe import Decay, Recipe
+from mlcb_gym.training.training_env import Environment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Impala(Recipe):
+    """IMPALA; its processes sample with a policy of some updates ago.
+
+    Args:
+        entropy: the weight of the entropy bonus.
+        batch: steps of one gradient step.
+        fragment: steps of every environment that are sampled at a time.
+        value_weight: the weight of the loss of the value.
+        grad_clip: the norm that gradients are clipped to.
+    """
+
+    algorithm: ClassVar[str] = "impala"
+    learns_all: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, str]] = {
+        "lr": "log(3e-5,3e-3)",
+        "entropy.first": "log(1e-3,1e-1)",
+        "batch": "[128,256,512]",
+        "network.hidden": "[[64],[128,128],[256,256]]",
+    }
+
+    num_env_runners: int = 1
+    entropy: Decay = Decay(0.02, 0.002, 200_000)
+    batch: int = 256
+    fragment: int = 16
+    value_weight: float = 0.5
+    grad_clip: float = 10.0
+
+    def config(self, environment: Environment) -> IMPALAConfig:
+        return self._asynchronous(IMPALAConfig(), environment, MaskedPolicyGradient)
+
+    def _asynchronous(self, config: IMPALAConfig, environment: Environment, module: type) -> IMPALAConfig:
+        if not self.num_env_runners:
+            raise TrainingError(f"num_env_runners=0: {self.algorithm} learns while others sample, expected 1 or more")
+        config = self._common(config, environment, module)
+        config.env_runners(rollout_fragment_length=self.fragment)
+        config.learners(num_learners=0)  # in this process, where weights are set and saved
+        config.reporting(min_sample_timesteps_per_iteration=self.steps_per_iteration)
+        return config.training(
+            lr=self.lr,
+            gamma=self.gamma,
+            entropy_coeff=self.entropy.schedule,
+            vf_loss_coeff=self.value_weight,
+            grad_clip=self.grad_clip,
+            train_batch_size_per_learner=self.batch,
+        )
