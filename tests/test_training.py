@@ -32,7 +32,6 @@ from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.loop import Loop
 from mlcb_gym.training.profile import Shares, Stopwatch
 from mlcb_gym.training.progress import Display, status_line
-from mlcb_gym.training.registry import algorithms
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.trainer import ratios
@@ -80,7 +79,7 @@ def run(
     )
 
 
-@pytest.mark.parametrize("algorithm", algorithms())
+@pytest.mark.parametrize("algorithm", SMALL)
 def test_two_iterations_of_each_recipe_leave_a_checkpoint(tmp_path: Path, algorithm: str) -> None:
     run(tmp_path, algorithm=algorithm)
     assert read_run(tmp_path / "last")["progress"]["iteration"] == 2

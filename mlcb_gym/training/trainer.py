@@ -28,6 +28,9 @@ from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
 from mlcb_gym.training.training_env import Environment, Sampled, TrainingEnv, training_env
 
+SILENT_SECONDS = 300.0
+RETRY_SECONDS = 0.2
+
 
 @dataclass(frozen=True)
 class Update:
@@ -109,10 +112,19 @@ class Trainer:
         return None if self.run.recipe.num_env_runners else Shares.of(training_seconds=self._seconds, env=self.env, model=self._model)
 
     def update(self) -> Update:
-        """Update the policy once."""
+        """Update the policy once; for as long as processes that sample start, or start anew, there is nothing to learn from.
+
+        Raises:
+            TrainingError: none has sampled anything for ``SILENT_SECONDS``.
+        """
         started = time.perf_counter()
-        result = self.algorithm.train()
-        sampled, seconds = self._sampled(), time.perf_counter() - started
+        result, sampled = self.algorithm.train(), self._sampled()
+        while not sampled.steps:
+            if time.perf_counter() - started > SILENT_SECONDS:
+                raise TrainingError(f"no environment step in {SILENT_SECONDS:g} s, expected the processes that sample to answer")
+            time.sleep(RETRY_SECONDS)
+            result, sampled = self.algorithm.train(), self._sampled()
+        seconds = time.perf_counter() - started
         self._seconds += seconds
         self._errors += sampled.errors
         self.progress.iteration += 1
