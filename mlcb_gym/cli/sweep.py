@@ -2,6 +2,7 @@
 """``mlcb sweep``: trainings with other hyperparameters, compared by validation."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -70,6 +71,8 @@ def sweep(
 
     A budget is that of one trial. Arguments of the task's environment are options too: `mlcb sweep TASK --help` lists them.
     """
+    if resume:
+        print(f"{output}: resumed as it was begun, without other options", file=sys.stderr)
     begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
     from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.sweep import Sweep

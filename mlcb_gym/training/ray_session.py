@@ -22,11 +22,11 @@ _folders: list[str] = []
 """The folder of the session that this process started."""
 
 
-def start_ray(cpus: int | None = 1) -> None:
+def start_ray(cpus: int = 1) -> None:
     """Start Ray, unless it runs with so many CPUs.
 
     Args:
-        cpus: the processes that may run at once; as many as there are cores for None.
+        cpus: the processes that may run at once.
 
     Raises:
         TrainingError: somebody else's Ray runs, with fewer.
@@ -35,7 +35,7 @@ def start_ray(cpus: int | None = 1) -> None:
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()
-    if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < (cpus or 1):
+    if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < cpus:
         if not _folders:
             raise TrainingError(f"Ray runs with {has:g} CPUs, expected {cpus} or more")
         _end_ray(_folders.pop())

@@ -8,6 +8,7 @@ From Python::
 """
 
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -87,14 +88,14 @@ class Sweep:
         scheduler, searcher = self._scheduler(space), self._searcher()
         output.mkdir(parents=True, exist_ok=True)
         (output / DECLARATION).write_text(json.dumps(self.to_json(), indent=1))
-        start_ray(cpus=None)
+        self._start_ray()
         return Tuner(
             self._trainable(),
             param_space=space,
             tune_config=TuneConfig(metric=RATIO, mode="min", num_samples=self.trials, scheduler=scheduler, search_alg=searcher),
             run_config=RunConfig(
-                name=output.name,
-                storage_path=str(output.parent.absolute()),
+                name=output.absolute().name,
+                storage_path=str(output.absolute().parent),
                 checkpoint_config=CheckpointConfig(
                     num_to_keep=1, checkpoint_score_attribute=RATIO, checkpoint_score_order="min", checkpoint_frequency=1
                 ),
@@ -113,7 +114,7 @@ class Sweep:
         """
         check_folder(output, resume=True)
         sweep = cls.from_json(json.loads((output / DECLARATION).read_text()))
-        start_ray(cpus=None)
+        sweep._start_ray()
         return sweep, Tuner.restore(str(output.absolute()), sweep._trainable(), resume_unfinished=True, restart_errored=True)
 
     def to_json(self) -> dict[str, Any]:
@@ -128,8 +129,16 @@ class Sweep:
             **{name: saved[name] for name in ("validation", "space", "trials", "scheduler", "searcher")},
         )
 
+    @property
+    def _cpus(self) -> int:
+        """The processes of a trial."""
+        return 1 + self.recipe.num_env_runners
+
+    def _start_ray(self) -> None:
+        start_ray(max(os.cpu_count() or 1, self._cpus))
+
     def _trainable(self) -> Any:
-        bundles = [{"CPU": 1} for _ in range(1 + self.recipe.num_env_runners)]
+        bundles = [{"CPU": 1} for _ in range(self._cpus)]
         return tune.with_resources(tune.with_parameters(Trial, sweep=self), tune.PlacementGroupFactory(bundles))
 
     def _scheduler(self, space: Mapping[str, Domain]) -> TrialScheduler | None:
