@@ -2,6 +2,7 @@
 """Where the compilers are: LLVM 22's own tools, and the plugin and worker that this package brings."""
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -35,11 +36,29 @@ def tool(name: str) -> Path:
 
 def _chosen(name: str, folder: str) -> Path:
     found = shutil.which(name, path=folder)
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout if found else ""
-    if found is None or f"version {LLVM_MAJOR}." not in version:
-        has = "that has none" if found is None else f"whose {name} is of {version.partition(chr(10))[0]!r}"
+    said = _said_version(found) if found else ""
+    if found is None or f"version {LLVM_MAJOR}." not in said:
+        has = "that has none" if found is None else f"whose {name} is of {said.partition(chr(10))[0]!r}"
         raise ToolchainError(f"MLCB_LLVM_BIN is {folder!r}, {has}: expected a folder with {name} of LLVM {LLVM_MAJOR}")
     return Path(found)
+
+
+@cache
+def version() -> str:
+    """The version of LLVM's tools, as ``"22.1.8"``.
+
+    Raises:
+        ToolchainError: see ``tool``.
+    """
+    said = _said_version(tool("opt"))
+    found = re.search(r"version (\S+)", said)
+    if found is None:
+        raise ToolchainError(f"{tool('opt')} --version says {said!r}, expected 'version' and a number")
+    return found[1]
+
+
+def _said_version(path: str | Path) -> str:
+    return subprocess.run([path, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
 
 
 def plugin() -> Path:

@@ -16,7 +16,7 @@ from mlcb_gym.training.training_env import Environment
 
 PROGRAMS = {"loop_distribution": ["loops/train/mixed_scan_between", "loops/train/coupled_pair"]}
 """The training programs of a task, where they are others than the following."""
-EMBEDDED = ["embedded/train/fft", "embedded/train/base64"]
+EMBEDDED = ["embedded/train/fft", "embedded/train/sha256"]
 FITTING = {
     "posetrl": ("ppo", "dqn", "mlgo", "es"),
     "inliner": ("mlgo", "ppo", "dqn", "es"),

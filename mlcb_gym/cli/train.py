@@ -2,11 +2,11 @@
 """``mlcb train``: a policy from the rewards of an environment."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from mlcb_gym.cli.shared_options import Task
 from mlcb_gym.cli.training_options import (
@@ -25,6 +25,7 @@ from mlcb_gym.cli.training_options import (
     Runners,
     Validation,
     declared,
+    repeated,
 )
 
 
@@ -53,6 +54,10 @@ def train(
             "--resume", help="Continue from the last checkpoint in OUTPUT, with its programs, arguments and seed.", rich_help_panel=CHECKPOINTS
         ),
     ] = False,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", help="Train as the run in this folder was; all but OUTPUT is its own.", rich_help_panel=LEARNING),
+    ] = None,
 ) -> None:
     """Train a policy with RLlib.
 
@@ -60,27 +65,35 @@ def train(
     """
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
-    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
-    from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.training import train as training
-    from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
-    from mlcb_gym.training.imitation.distill import warm_start
-    from mlcb_gym.training.progress import Display
 
     training.check_output(output, resume=resume)
-    if resume and (kept := [name for name, value in _of_a_run(ctx).items() if value]):
-        print(f"{output}: resumed as it was begun, without {', '.join(kept)}", file=sys.stderr)
+    given = [name for name, value in _of_a_run(ctx).items() if value]
+    if from_ and (resume or given):
+        raise typer.BadParameter(f"--from and {', '.join(['--resume'] * resume + given)}: expected --from alone")
+    if resume and given:
+        print(f"{output}: resumed as it was begun, without {', '.join(given)}", file=sys.stderr)
+    if from_:
+        begun, budget = repeated(task, from_)
+    else:
+        begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
+        begun = replace(begun, decisions=tuple(str(folder.absolute()) for folder in decisions or ()), clone=clone)
+        updates = float("inf") if iterations is None else iterations
+        budget = training.Budget(iterations=updates, seconds=60 * minutes, validate_every=checkpoint_every)
     if not resume:  # a run holds its own
-        for named in (begun.environment.arguments["programs"], begun.validation):
-            resolve(named)  # what is wrong with them is known before anything starts
-    environment, recipe = begun.environment, begun.recipe
-    weights = None
-    if (decisions or clone) and not resume:
-        with Display(Console(), "learning first weights"):
-            weights = warm_start(environment, recipe, *decisions) if decisions else clone_heuristic(environment, recipe)
-    budget = training.Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every)
+        begun.resolve()
+    weights = None if resume else begun.weights()
     try:
-        best = training.train(environment, recipe=recipe, validation=begun.validation, output=output, budget=budget, resume=resume, weights=weights)
+        best = training.train(
+            begun.environment,
+            recipe=begun.recipe,
+            validation=begun.validation,
+            output=output,
+            budget=budget,
+            resume=resume,
+            weights=weights,
+            weights_from=begun.weights_from,
+        )
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     print(f"best checkpoint: {best}")

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The options that ``mlcb train`` and ``mlcb sweep`` share, each declared once."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from mlcb_gym.cli.shared_options import ENV_HELP, PROGRAMS_HELP, SEED_HELP, absolute, algorithm_name, training_programs
 from mlcb_gym.cli.task_options import assigned, task_options
 from mlcb_gym.envs import env_class, environments
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.registry import algorithms
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.recipe import Recipe
     from mlcb_gym.training.training_env import Environment
 
@@ -69,13 +76,45 @@ Envs = Annotated[
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="The updates between two checkpoints; each is validated.", rich_help_panel=CHECKPOINTS)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A training as a command line declares it."""
+    """A training as a command line declares it.
+
+    Args:
+        decisions: folders of decisions that first weights are learnt from.
+        clone: whether first weights are a clone of the compiler's own heuristic.
+    """
 
     environment: "Environment"
     recipe: "Recipe"
     validation: list[str]
+    decisions: tuple[str, ...] = ()
+    clone: bool = False
+
+    def resolve(self) -> None:
+        """Find all programs, so that what is wrong with them is known before anything starts."""
+        from mlcb_gym.corpus.programs import resolve
+
+        for named in (self.environment.arguments["programs"], self.validation):
+            resolve(named)
+
+    def weights(self) -> "dict[str, Tensor] | None":
+        """Learn the first weights; None where there is nothing to learn them from."""
+        from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
+        from mlcb_gym.training.imitation.distill import warm_start
+        from mlcb_gym.training.progress import Display
+
+        if not self.decisions and not self.clone:
+            return None
+        with Display(Console(), "learning first weights"):
+            if self.clone:
+                return clone_heuristic(self.environment, self.recipe)
+            return warm_start(self.environment, self.recipe, *map(Path, self.decisions))
+
+    @property
+    def weights_from(self) -> dict[str, Any]:
+        """Where the first weights are from, as a run keeps it."""
+        return {"decisions": self.decisions, "clone": self.clone}
 
 
 def declared(
@@ -97,4 +136,37 @@ def declared(
     named = {"seed": learning["seed"], "num_env_runners": learning["runners"], "num_envs": learning["envs"]}
     given = {name: value for name, value in named.items() if value is not None}
     chosen = recipe(learning["algo"] or env_class(task).record.recipe, given | assigned(learning["set_"] or []))
-    return Declared(Environment(environments()[task], {"programs": programs} | arguments), chosen, judges)
+    return Declared(environment=Environment(environments()[task], {"programs": programs} | arguments), recipe=chosen, validation=judges)
+
+
+def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
+    """Return the training of a run in a folder, and the updates that it made; says what it was made with otherwise.
+
+    Raises:
+        TrainingError: there is no run of the task.
+    """
+    from mlcb_gym.corpus.programs import resolve
+    from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
+    from mlcb_gym.training.loop import Budget
+    from mlcb_gym.training.provenance import differences, provenance
+    from mlcb_gym.training.run import Run
+
+    checkpoint = Checkpoints(run).path("last")
+    if checkpoint is None:
+        raise TrainingError(f"{run}: no run, expected a folder that `mlcb train` wrote")
+    with reading(checkpoint, TrainingError):
+        saved = Run.from_json(read_run(checkpoint))
+    if saved.environment.id != environments()[task]:
+        raise TrainingError(f"{run}: a run of {saved.environment.id}, expected one of {environments()[task]}")
+    weights = saved.begun_with.get("weights", {})
+    declared = Declared(
+        environment=saved.environment,
+        recipe=saved.recipe,
+        validation=list(saved.validation),
+        decisions=tuple(weights.get("decisions", ())),
+        clone=weights.get("clone", False),
+    )
+    now = provenance(resolve(saved.environment.arguments["programs"]), resolve(declared.validation))
+    for difference in differences(saved.provenance, now):
+        print(f"{run}: {difference}", file=sys.stderr)
+    return declared, Budget(iterations=saved.progress.iteration, validate_every=saved.begun_with.get("validate_every", Budget.validate_every))

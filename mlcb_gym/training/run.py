@@ -35,6 +35,10 @@ class Run:
     commit: str
     validation: Sequence[str] = ()
     """The programs that the best checkpoint is chosen by, by their names."""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    """The versions and digests of what it was made with, see ``provenance``; empty for runs of before."""
+    begun_with: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments of ``train`` that the recipe does not have: where the first weights are from, and the interval of validations."""
     progress: Progress = field(default_factory=Progress)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,6 +53,8 @@ class Run:
             programs=saved["programs"],
             commit=saved["commit"],
             validation=saved.get("validation", ()),
+            provenance=saved.get("provenance", {}),
+            begun_with=saved.get("begun_with", {}),
             progress=Progress(**saved["progress"]),
         )
 

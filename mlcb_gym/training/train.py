@@ -34,6 +34,7 @@ def train(
     budget: Budget,
     resume: bool = False,
     weights: Mapping[str, torch.Tensor] | None = None,
+    weights_from: Mapping[str, Any] | None = None,
     console: Console | None = None,
 ) -> Path:
     """Train a policy and return its best checkpoint: the one with the lowest geometric mean of ratios over ``validation``.
@@ -44,6 +45,7 @@ def train(
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
         weights: start from this state of the RLModule (see ``distill``), its feature statistics included; not read on ``resume``.
+        weights_from: where these are from, in values that JSON can hold: the run keeps it.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, after the update under way; pressed again, at once. ``console`` has said what is saved.
@@ -59,7 +61,9 @@ def train(
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
         start_ray(1 + (recipe.num_env_runners if last is None else runners_of(last)))
-        made = Trainer.begin(environment, recipe, validation, weights) if last is None else Trainer.resume(last, environment, validation)
+        begun_with = {"validate_every": budget.validate_every, "weights": weights_from or {}}
+        begin = partial(Trainer.begin, environment, recipe, validation, weights, begun_with)
+        made = begin() if last is None else Trainer.resume(last, environment, validation)
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:
             console.print(f"{output}: resumed with an empty replay buffer", soft_wrap=True, highlight=False, markup=False)

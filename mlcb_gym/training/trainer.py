@@ -24,6 +24,7 @@ from mlcb_gym.training.checkpoints import ALGORITHM, read_run, reading, write_ch
 from mlcb_gym.training.first_weights import fitting, network_of, set_weights, statistics
 from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.profile import Shares, watch_model
+from mlcb_gym.training.provenance import provenance
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
 from mlcb_gym.training.training_env import Environment, Sampled, TrainingEnv, training_env
@@ -47,6 +48,8 @@ class Trainer:
     def __init__(self, algorithm: Algorithm, run: Run) -> None:
         self.algorithm, self.run = algorithm, run
         self.env = training_env(algorithm)
+        if algorithm.local_replay_buffer is not None:
+            algorithm.local_replay_buffer.rng = np.random.default_rng(run.recipe.seed)  # RLlib seeds all else
         self._model = watch_model(algorithm)
         self._seconds, self._errors = 0.0, 0
         self._ended = ExitStack()
@@ -57,8 +60,18 @@ class Trainer:
         self._validation = validation.unwrapped.envs
 
     @classmethod
-    def begin(cls, environment: Environment, recipe: Recipe, validation: Sequence[Any], weights: Mapping[str, torch.Tensor] | None = None) -> Self:
+    def begin(
+        cls,
+        environment: Environment,
+        recipe: Recipe,
+        validation: Sequence[Any],
+        weights: Mapping[str, torch.Tensor] | None = None,
+        begun_with: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Begin a run; by default its features are standardised by random episodes.
+
+        Args:
+            begun_with: see ``Run.begun_with``.
 
         Raises:
             TrainingError: the recipe does not learn the environment, or ``weights`` are of another network.
@@ -67,7 +80,9 @@ class Trainer:
         algorithm = recipe.config(environment).build_algo()
         env = training_env(algorithm).unwrapped.envs[0]
         names = [str(getattr(program, "uri", program)) for program in validation]
-        trainer = cls(algorithm, Run(recipe, environment, env.task_spec.declared, len(env.programs), current_commit(), names))
+        run = Run(recipe, environment, env.task_spec.declared, len(env.programs), current_commit(), names, begun_with=begun_with or {})
+        trainer = cls(algorithm, run)
+        run.provenance = provenance(env.programs, trainer.validation_programs)
         try:
             set_weights(algorithm, statistics(algorithm, recipe) if weights is None else fitting(algorithm, recipe, weights))
         except BaseException:
