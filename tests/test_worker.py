@@ -17,7 +17,7 @@ import pytest
 
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.errors import CompilerError, MlcbError
+from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
 from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS, SOURCE
@@ -177,6 +177,18 @@ def test_close_in_another_thread_truncates(make: Make) -> None:
     closing.join()
     assert "clos" in error
     assert (terminated, truncated) == (False, True)
+
+
+def test_close_in_another_thread_starts_no_other_compiler(program: Path) -> None:
+    env = PosetRLEnv(programs=program)
+    env.send_reset()
+    env.close()
+    with pytest.raises(SessionLost):
+        env.receive_reset()
+    assert isinstance(env.session, WorkerSession)
+    assert env.session.pid is None
+    with pytest.raises(SessionLost, match=r"^the environment is closed$"):
+        env.reset()
 
 
 @pytest.mark.alone

@@ -67,6 +67,7 @@ class Driver:
         self._request, self._owned, self._source = request, owned, wrap(session)
         self._episode: RunningEpisode | None = None
         self._successor: RunningEpisode | None = None
+        self._closed = False
         try:
             self.spec = session.configure(task, parameters)
             check(self.spec)
@@ -88,8 +89,10 @@ class Driver:
         """Starts an episode; ``first`` waits for its first observation.
 
         Raises:
-            SessionLost: the compiler cannot be reached.
+            SessionLost: the compiler cannot be reached, or ``close`` was called.
         """
+        if self._closed:
+            raise SessionLost("the environment is closed")
         self.leave()
         self.drop_successor()
         self.program = program
@@ -123,7 +126,7 @@ class Driver:
                     raise
             except SessionLost:
                 restarts -= 1
-                if redraw is None or restarts < 0:
+                if redraw is None or restarts < 0 or self._closed:
                     raise
             self.timing.redrawn += 1
             self.begin(redraw())
@@ -191,6 +194,7 @@ class Driver:
 
     def close(self) -> None:
         """Ends the episode and, where it is owned, the compiler. May be called twice, and while another thread waits: its episode is lost."""
+        self._closed = self._owned  # one that was given may begin anew
         self.leave()
         self.drop_successor()
         if self._owned:
