@@ -54,9 +54,10 @@ def test_same_seed_gives_the_same_weights(algorithm: str, tmp_path: Path) -> Non
     assert [name for name, value in one.items() if not torch.equal(value, other[name])] == []
 
 
-def test_run_is_made_again_from_its_folder(tmp_path: Path) -> None:
+def test_run_is_made_again_from_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = weights(tmp_path / "one", "ppo")
     again, budget = repeated("posetrl", tmp_path / "one")
+    assert capsys.readouterr().err == ""
     assert (again.environment, again.recipe, again.validation) == (ENVIRONMENT, recipe("ppo", COMMON), PROGRAMS)
     assert (budget.iterations, budget.validate_every) == (2, 10)
     train(again.environment, recipe=again.recipe, validation=again.validation, output=tmp_path / "other", budget=budget, weights=again.weights())

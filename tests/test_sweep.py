@@ -20,7 +20,7 @@ from mlcb_gym.training.ray_session import PREFIX, remove_left_folders
 from mlcb_gym.training.registry import algorithms, recipe_class
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.search_space import domain, search_space, with_values
-from mlcb_gym.training.sweep import Sweep
+from mlcb_gym.training.sweep import DECLARATION, Sweep
 from mlcb_gym.training.sweep_results import Outcome, draw, link_best, table
 from mlcb_gym.training.training_env import Environment
 
@@ -56,8 +56,10 @@ def test_choice_of_lists_is_one_of_their_texts_until_a_trial_takes_it() -> None:
     [
         ({}, r"^ppo: an empty search space, expected some NAME=DOMAIN as lr=log\(1e-5,1e-3\)$"),
         ({"lr": "[]"}, r"^lr=\[\]: expected log\(LOW,HIGH\), uniform"),
-        ({"lr": "log(0,1)"}, r"^lr=log\(0,1\): expected LOW < HIGH, both above 0$"),
-        ({"lr": "uniform(2,1)"}, r"^lr=uniform\(2,1\): expected LOW < HIGH$"),
+        ({"lr": "log(0,1)"}, r"^lr=log\(0,1\): expected LOW < HIGH, both above 0, both finite$"),
+        ({"lr": "uniform(2,1)"}, r"^lr=uniform\(2,1\): expected LOW < HIGH, both finite$"),
+        ({"num_envs": "int(1,inf)"}, r"^num_envs=int\(1,inf\): expected LOW < HIGH, both finite$"),
+        ({"num_envs": "int(0.5,2)"}, r"^num_envs=int\(0.5,2\): expected integers$"),
         ({"lr": "log(a,1)"}, r"^lr=log\(a,1\): 'a' is no number, expected log"),
         ({"lr": '["fast"]'}, r'^lr="fast": expected float$'),
         ({"network.hiden": "[[4]]"}, r"^network.hiden: network has no such hyperparameter"),
@@ -77,6 +79,7 @@ def test_default_space_fits_its_recipe(algorithm: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"budget": Budget(iterations=0)}, r"^iterations=0, seconds=inf: expected time for one update or more$"),
         ({"scheduler": "hyperband"}, r"^scheduler hyperband: expected one of asha, pbt, none$"),
         ({"searcher": "grid"}, r"^searcher grid: expected one of random, optuna$"),
         ({"scheduler": "pbt", "space": {"network.hidden": "[[4]]"}}, r"^network.hidden: cannot change during a run, which pbt does"),
@@ -89,10 +92,10 @@ def test_sweep_that_cannot_be_is_refused_before_its_folder_is_made(changes: dict
     assert not (tmp_path / "sweep").exists()
 
 
-def test_sweep_is_read_as_it_was_declared() -> None:
+def test_sweep_is_read_as_it_was_declared(tmp_path: Path) -> None:
     sweep = declared(budget=Budget(seconds=60.0), searcher="optuna", recipe=recipe("dqn", {"network": {"hidden": [4]}}))
-    saved = json.loads(json.dumps(sweep.to_json()))
-    assert Sweep.from_json(saved) == sweep
+    (tmp_path / DECLARATION).write_text(json.dumps(sweep.to_json()))
+    assert Sweep.read(tmp_path) == sweep
 
 
 def test_folder_of_a_sweep_or_a_run_is_not_written_into(tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_folder_of_a_sweep_or_a_run_is_not_written_into(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="holds a sweep or a run already, expected --resume to go on with a sweep, or another folder"):
         declared().tuner(tmp_path)
     with pytest.raises(TrainingError, match="no sweep to resume, expected a folder that `mlcb sweep` wrote"):
-        Sweep.resumed(tmp_path)
+        Sweep.read(tmp_path)
 
 
 def test_best_checkpoint_of_all_trials_is_linked(tmp_path: Path) -> None:
@@ -109,7 +112,7 @@ def test_best_checkpoint_of_all_trials_is_linked(tmp_path: Path) -> None:
         checkpoint = tmp_path / name / "checkpoint_000001"
         checkpoint.mkdir(parents=True)
         curve = [] if ratio is None else [(10, 1.0), (20, ratio)]
-        found.append(Outcome(name, {"lr": 0.1, "network.hidden": "[4]"}, curve, checkpoint if curve else None, "" if curve else "killed"))
+        found.append(Outcome(name, {"lr": 0.1, "network.hidden": "[4]"}, curve, (ratio, checkpoint) if ratio else None, "" if curve else "killed"))
     assert link_best(tmp_path, found) == tmp_path / "b" / "checkpoint_000001"
     assert (tmp_path / "best").resolve() == tmp_path / "b" / "checkpoint_000001"
     assert table(found).row_count == 3
@@ -127,23 +130,62 @@ def test_folders_of_killed_sessions_are_removed(tmp_path: Path, monkeypatch: pyt
     assert {folder.name for folder in tmp_path.iterdir()} == {f"{PREFIX}{os.getpid()}-x", "others"}
 
 
+def command(output: Path, *options: str) -> list[str]:
+    """A sweep of tiny trials."""
+    small = ["--set", "num_envs=2", "--set", "steps_per_iteration=32", "--set", "statistics_episodes=2", "--checkpoint-every", "1"]
+    return [*mlcb("sweep", "posetrl"), "--programs", PROGRAM, "--validation", PROGRAM, "--output", str(output), *small, *options]
+
+
+def best_ratio(output: Path) -> float:
+    """The best ratio of the run that a sweep names."""
+    return float(json.loads((output / "best" / "run.json").read_text())["progress"]["curve"][-1]["ratio"])
+
+
 def test_killed_sweep_goes_on_and_its_best_is_exported(tmp_path: Path) -> None:
     output = tmp_path / "sweep"
-    small = ["--set", "num_envs=2", "--set", "steps_per_iteration=32", "--set", "statistics_episodes=2", "--checkpoint-every", "1"]
-    command = [*mlcb("sweep", "posetrl"), "--programs", PROGRAM, "--validation", PROGRAM, "--output", str(output), "--trials", "2", *small]
-    command += ["--iterations", "2", "--scheduler", "none", "--search", "lr=log(1e-4,1e-2)", "--search", "network.hidden=[[8],[16]]"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
+    options = ["--trials", "2", "--iterations", "2", "--scheduler", "none", "--search", "lr=log(1e-4,1e-2)", "--search", "network.hidden=[[8],[16]]"]
+    with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
         assert begun.stdout.readline().startswith("trial ")
         begun.send_signal(signal.SIGKILL)
-    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=SECONDS, check=True)
+    done = subprocess.run(command(output, *options, "--resume"), capture_output=True, text=True, timeout=SECONDS, check=True)
     assert f"best checkpoint: {output}" in done.stdout
     analysis = ExperimentAnalysis(str(output))
     assert [result["updates"] for result in analysis.results.values()] == [2, 2]
-    best = json.loads((output / "best" / "run.json").read_text())
-    assert best["progress"]["best_ratio"] == pytest.approx(min(frame["ratio"].min() for frame in analysis.trial_dataframes.values()))
+    assert best_ratio(output) == pytest.approx(min(frame["ratio"].min() for frame in analysis.trial_dataframes.values()))
     subprocess.run([*mlcb("export"), str(output / "best"), str(tmp_path / "policy")], timeout=SECONDS, check=True, capture_output=True)
     assert OnnxPolicy(tmp_path / "policy").env_arguments["max_steps"] == 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["asha", "pbt"])
+def test_scheduler_ends_or_changes_trials(scheduler: str, tmp_path: Path) -> None:
+    output = tmp_path / "sweep"
+    options = ["--trials", "4", "--iterations", "6", "--scheduler", scheduler, "--search", "lr=log(1e-6,1e-1)"]
+    done = subprocess.run(command(output, *options), capture_output=True, text=True, timeout=2 * SECONDS, check=True)
+    assert f"best checkpoint: {output}" in done.stdout
+    analysis = ExperimentAnalysis(str(output))
+    updates = [result["updates"] for result in analysis.results.values()]
+    assert len(updates) == 4
+    assert (min(updates) < 6) == (scheduler == "asha")
+    assert all(1e-6 <= trial["lr"] <= 1e-1 for trial in analysis.get_all_configs().values())
+    assert best_ratio(output) == pytest.approx(min(frame["ratio"].min() for frame in analysis.trial_dataframes.values()))
+
+
+@pytest.mark.slow
+def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) -> None:
+    output = tmp_path / "sweep"
+    options = ["--trials", "4", "--iterations", "20", "--scheduler", "none"]
+    with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
+        assert begun.stdout is not None
+        first = begun.stdout.readline()
+        begun.send_signal(signal.SIGINT)
+        told = begun.communicate(timeout=SECONDS)[0]
+    assert first.startswith("trial ")
+    assert begun.returncode == 130
+    assert "none yet" in told
+    assert f"`mlcb sweep posetrl --output {output} --resume` goes on" in told
+    assert (output / "best" / "run.json").exists()
 
 
 def mlcb(*arguments: str) -> list[str]:

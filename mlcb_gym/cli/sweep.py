@@ -27,6 +27,8 @@ from mlcb_gym.cli.training_options import (
     Validation,
     declared,
 )
+from mlcb_gym.envs import environments
+from mlcb_gym.errors import TrainingError
 
 SEARCH = "Search"
 
@@ -71,25 +73,31 @@ def sweep(
 
     A budget is that of one trial. Arguments of the task's environment are options too: `mlcb sweep TASK --help` lists them.
     """
-    if resume:
-        print(f"{output}: resumed as it was begun, without other options", file=sys.stderr)
-    begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
     from mlcb_gym.training.loop import Budget
+    from mlcb_gym.training.scheduling import is_fixed
     from mlcb_gym.training.sweep import Sweep
     from mlcb_gym.training.sweep_run import run_sweep
 
-    asked = Sweep(
-        environment=begun.environment,
-        recipe=begun.recipe,
-        validation=begun.validation,
-        space=assignments_of(search) if search else begun.recipe.space,
-        budget=Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every),
-        trials=trials,
-        scheduler=scheduler,  # type: ignore[arg-type]  # checked by it
-        searcher=searcher,  # type: ignore[arg-type]
-    )
+    if resume:
+        asked = Sweep.read(output)
+        if asked.environment.id != environments()[task]:
+            raise TrainingError(f"{output}: a sweep of {asked.environment.id}, expected one of {environments()[task]}")
+        print(f"{output}: resumed as it was begun, without other options", file=sys.stderr)
+    else:
+        begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
+        usual = {name: values for name, values in begun.recipe.space.items() if scheduler != "pbt" or not is_fixed(name)}
+        asked = Sweep(
+            environment=begun.environment,
+            recipe=begun.recipe,
+            validation=begun.validation,
+            space=assignments_of(search) if search else usual,
+            budget=Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every),
+            trials=trials,
+            scheduler=scheduler,  # type: ignore[arg-type]  # checked by it
+            searcher=searcher,  # type: ignore[arg-type]
+        )
     console = wide_console()
-    best = run_sweep(None if resume else asked, output, console)
+    best = run_sweep(asked, output, console, resume=resume)
     if best is None:
         console.print(f"interrupted: `mlcb sweep {task} --output {shlex.quote(str(output))} --resume` goes on", soft_wrap=True, highlight=False)
         raise typer.Exit(INTERRUPTED)

@@ -68,9 +68,9 @@ def train(
     from mlcb_gym.training import train as training
 
     training.check_output(output, resume=resume)
-    given = [name for name, value in _of_a_run(ctx).items() if value]
-    if from_ and (resume or given):
-        raise typer.BadParameter(f"--from and {', '.join(['--resume'] * resume + given)}: expected --from alone")
+    given = [name for name, value in _of_a_run(ctx).items() if value not in (None, False, [])]
+    if from_ and (also := ["--resume"] * resume + given + _of_a_budget(ctx)):
+        raise typer.BadParameter(f"--from and {', '.join(also)}: expected --from alone")
     if resume and given:
         print(f"{output}: resumed as it was begun, without {', '.join(given)}", file=sys.stderr)
     if from_:
@@ -104,3 +104,9 @@ def _of_a_run(ctx: typer.Context) -> dict[str, Any]:
     given = ctx.params
     named = {f"--{name}": given[name] for name in ("programs", "validation", "env", "algo", "seed", "runners", "envs", "decisions", "clone")}
     return named | {"--set": given["set_"], "arguments of the environment": ctx.args}
+
+
+def _of_a_budget(ctx: typer.Context) -> list[str]:
+    """Return the options of a budget that are on the command line."""
+    names = ("iterations", "minutes", "checkpoint_every")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]

@@ -149,7 +149,7 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
     from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
     from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.provenance import differences, provenance
-    from mlcb_gym.training.run import Run
+    from mlcb_gym.training.run import Run, current_commit
 
     checkpoint = Checkpoints(run).path("last")
     if checkpoint is None:
@@ -158,6 +158,8 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
         saved = Run.from_json(read_run(checkpoint))
     if saved.environment.id != environments()[task]:
         raise TrainingError(f"{run}: a run of {saved.environment.id}, expected one of {environments()[task]}")
+    if not saved.validation:
+        raise TrainingError(f"{run}: a run of before, which does not hold its validation programs")
     weights = saved.begun_with.get("weights", {})
     declared = Declared(
         environment=saved.environment,
@@ -166,7 +168,9 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
         decisions=tuple(weights.get("decisions", ())),
         clone=weights.get("clone", False),
     )
-    now = provenance(resolve(saved.environment.arguments["programs"]), resolve(declared.validation))
-    for difference in differences(saved.provenance, now):
+    now = provenance(resolve(saved.environment.arguments["programs"]), resolve(declared.validation)) | {"commit": current_commit()}
+    for difference in differences({**saved.provenance, "commit": saved.commit}, now):
         print(f"{run}: {difference}", file=sys.stderr)
+    if saved.progress.resumed:
+        print(f"{run}: was resumed, {saved.progress.resumed} times, which is not repeated", file=sys.stderr)
     return declared, Budget(iterations=saved.progress.iteration, validate_every=saved.begun_with.get("validate_every", Budget.validate_every))

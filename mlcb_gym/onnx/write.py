@@ -16,6 +16,8 @@ from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import OUTPUTS
 
 OPSET = 18
+_FAILURES = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
+"""What networks of somebody else raise on inputs that they were not made for."""
 VARYING = 2
 """The least length of an axis that varies: what has fewer leaves nothing to choose."""
 
@@ -61,7 +63,7 @@ def _check(network: "_Positional", example: Sequence[Tensor], agent: Mapping[str
     try:
         with torch.no_grad():
             output = network(*example)
-    except Exception as error:  # whatever a network of somebody else raises
+    except _FAILURES as error:
         said = str(error).partition("\n")[0]
         raise PolicyError(
             f"{name}: the network fails on zeros, with {type(error).__name__}: {said}; expected one that takes a dict of the tensors "

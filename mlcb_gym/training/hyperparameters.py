@@ -55,7 +55,7 @@ def changed(recipe: Any, changes: Mapping[str, Any], path: str = "") -> Any:
 
 
 def _fitting(path: str, value: Any, kind: Any) -> Any:
-    """Return a value of a kind, given as JSON has it: an integer for a float, a list for a tuple."""
+    """Return a value of a kind, given as JSON has it: an integer for a float, 2e5 for an integer, a list for a tuple."""
     if typing.get_origin(kind) is typing.Literal:
         if value not in typing.get_args(kind):
             raise TrainingError(f"{path}={json.dumps(value)}: expected one of {', '.join(map(str, typing.get_args(kind)))}")
@@ -66,6 +66,8 @@ def _fitting(path: str, value: Any, kind: Any) -> Any:
         return tuple(_fitting(path, each, typing.get_args(kind)[0]) for each in value)
     if kind is float and type(value) is int:
         return value
+    if kind is int and type(value) is float and value.is_integer():  # as 2e5 is
+        return int(value)
     if type(value) is not kind:
         expected = ", ".join(f"{path}.{part.name}" for part in fields(kind)) if is_dataclass(kind) else kind.__name__
         raise TrainingError(f"{path}={json.dumps(value, default=str)}: expected {expected}")

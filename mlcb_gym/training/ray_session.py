@@ -18,31 +18,24 @@ PREFIX = "mlcb-ray-"
 """The beginning of the name of a session's folder; the process that owns it follows."""
 
 
-_folders: list[str] = []
-"""The folder of the session that this process started."""
-
-
 def start_ray(cpus: int = 1) -> None:
-    """Start Ray, unless it runs with so many CPUs.
+    """Start Ray, unless it runs.
 
     Args:
         cpus: the processes that may run at once.
 
     Raises:
-        TrainingError: somebody else's Ray runs, with fewer.
+        TrainingError: it runs, with fewer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()
     if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < cpus:
-        if not _folders:
-            raise TrainingError(f"Ray runs with {has:g} CPUs, expected {cpus} or more")
-        _end_ray(_folders.pop())
+        raise TrainingError(f"Ray runs with {has:g} CPUs, expected {cpus} or more: `ray.shutdown()` lets it be started anew")
     if not ray.is_initialized():
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind
-        _folders.append(folder)
         atexit.register(_end_ray, folder)
         ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20, _temp_dir=folder)
     register_for_rllib()

@@ -18,6 +18,9 @@ from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import Decide
 from mlcb_gym.training.training_env import RLLIB_NAME, Environment, Shaping
 
+SAMPLE_SECONDS = 600.0
+"""The time that other processes have for the steps of one update; later, these are lost."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Distillation:
@@ -124,6 +127,7 @@ class Recipe(ABC):
             .env_runners(
                 num_env_runners=self.num_env_runners,
                 num_envs_per_env_runner=self.num_envs,
+                sample_timeout_s=SAMPLE_SECONDS,
                 create_env_on_local_worker=True,  # what is known of the environment is asked of it
                 gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
             )

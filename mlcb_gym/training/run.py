@@ -15,13 +15,14 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass
 class Progress:
-    """The progress of a run. Ratios are geometric means over programs, to the compiler's own heuristic."""
+    """The progress of a run, which was ``resumed`` so often. Ratios are geometric means over programs, to the compiler's own heuristic."""
 
     iteration: int = 0
     steps: int = 0
     seconds: float = 0.0
     best_ratio: float = float("inf")
     curve: list[dict[str, float]] = field(default_factory=list)
+    resumed: int = 0
 
 
 @dataclass

@@ -4,6 +4,7 @@
 import json
 import re
 from collections.abc import Mapping
+from math import isinf
 from typing import Any
 
 from ray import tune
@@ -38,8 +39,10 @@ def domain(name: str, text: str) -> Domain:
     if found := RANGE.fullmatch(text.replace(" ", "")):
         kind, *bounds = found.groups()
         low, high = (_number(name, text, bound) for bound in bounds)
-        if not low < high or (kind == "log" and low <= 0):
-            raise TrainingError(f"{name}={text}: expected LOW < HIGH{', both above 0' if kind == 'log' else ''}")
+        if not low < high or isinf(low) or isinf(high) or (kind == "log" and low <= 0):
+            raise TrainingError(f"{name}={text}: expected LOW < HIGH{', both above 0' if kind == 'log' else ''}, both finite")
+        if kind == "int" and not (low.is_integer() and high.is_integer()):
+            raise TrainingError(f"{name}={text}: expected integers")
         return KINDS[kind](low, high)
     values = json_or_text(text)
     if not isinstance(values, list) or not values:

@@ -10,7 +10,7 @@ from typing import Any
 from ray.tune import Result, ResultGrid
 from rich.table import Table
 
-from mlcb_gym.training.sweep import RATIO
+from mlcb_gym.training.trial import RATIO
 
 PICTURE = "sweep.png"
 
@@ -22,14 +22,14 @@ class Outcome:
     Args:
         values: the searched hyperparameters.
         curve: the environment steps and the ratio of each validation.
-        checkpoint: of its best validation; None where there is none.
+        kept: the ratio of the best checkpoint that is kept, and its folder; None where there is none.
         error: the last line of what ended it; empty where nothing did.
     """
 
     trial: str
     values: Mapping[str, Any]
     curve: Sequence[tuple[int, float]]
-    checkpoint: Path | None
+    kept: tuple[float, Path] | None
     error: str
 
     @property
@@ -45,13 +45,13 @@ def outcomes(results: ResultGrid) -> list[Outcome]:
 
 def _outcome(result: Result) -> Outcome:
     told = result.metrics_dataframe
-    rows = [] if told is None else told.drop_duplicates("training_iteration", keep="last")[["steps", RATIO]].itertuples(index=False)
+    rows = [] if told is None or told.empty else told.drop_duplicates("training_iteration", keep="last")[["steps", RATIO]].itertuples(index=False)
     kept = [(metrics[RATIO], Path(checkpoint.path)) for checkpoint, metrics in result.best_checkpoints or []]
     return Outcome(
         trial=str((result.metrics or {}).get("trial_id", Path(result.path).name)),
         values=result.config or {},
         curve=[(int(steps), float(ratio)) for steps, ratio in rows],
-        checkpoint=min(kept)[1] if kept else None,
+        kept=min(kept, default=None),
         error=str(result.error).strip().splitlines()[-1] if result.error else "",
     )
 
@@ -70,7 +70,8 @@ def table(found: Sequence[Outcome]) -> Table:
 
 def link_best(output: Path, found: Sequence[Outcome]) -> Path | None:
     """Link ``best`` in a sweep's folder to the best checkpoint, and return it; None where there is none."""
-    best = next((outcome.checkpoint for outcome in found if outcome.checkpoint), None)
+    checkpoints = [outcome.kept for outcome in found if outcome.kept]
+    best = min(checkpoints)[1] if checkpoints else None
     if best is not None:
         fresh = output / "best.partial"
         fresh.unlink(missing_ok=True)

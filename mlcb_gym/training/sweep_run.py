@@ -17,22 +17,20 @@ from mlcb_gym.training.sweep import Sweep, check_folder
 from mlcb_gym.training.sweep_results import PICTURE, draw, link_best, outcomes, table
 
 
-def run_sweep(sweep: Sweep | None, output: Path, console: Console) -> Path | None:
-    """Run a sweep, or go on with the one in the folder where ``sweep`` is None; return its best checkpoint, or None after Ctrl-C.
+def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = False) -> Path | None:
+    """Run a sweep, or go on with it; return its best checkpoint, or None after Ctrl-C.
 
     Raises:
         TrainingError: what is declared does not fit; the folder is in use, holds a sweep already, or none to resume; no trial came to a validation.
     """
-    check_folder(output, resume=sweep is None)
-    if sweep is not None:
-        check_learns(sweep.recipe, sweep.environment)
-        for named in (sweep.environment.arguments["programs"], sweep.validation):
-            resolve(named)
+    check_folder(output, resume=resume)
+    check_learns(sweep.recipe, sweep.environment)
+    sweep.recipe.config(sweep.environment)
+    for named in (sweep.environment.arguments["programs"], sweep.validation):
+        resolve(named)
     with Checkpoints(output).held():
-        if sweep is None:
-            sweep, tuner = Sweep.resumed(output)
-        else:
-            tuner = sweep.tuner(output, callbacks=[Lines(sweep.trials)])
+        lines = [Lines(sweep.trials)]
+        tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)
         os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # Tune's banner, printed whatever the verbosity
         results = tuner.fit()
     found = outcomes(results)

@@ -52,12 +52,15 @@ class Trainer:
             algorithm.local_replay_buffer.rng = np.random.default_rng(run.recipe.seed)  # RLlib seeds all else
         self._model = watch_model(algorithm)
         self._seconds, self._errors = 0.0, 0
-        self._ended = ExitStack()
-        self._ended.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
-        self._ended.callback(algorithm.stop)
-        validation = run.environment.of_programs.make(run.recipe.num_envs, programs=run.validation)
-        self._ended.callback(validation.close)
-        self._validation = validation.unwrapped.envs
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
+            stack.callback(algorithm.stop)
+            validation = run.environment.of_programs.make(run.recipe.num_envs, programs=run.validation)
+            stack.callback(validation.close)
+            self._validation = validation.unwrapped.envs
+            if not run.provenance:
+                run.provenance = provenance(self.env.unwrapped.envs[0].programs, self.validation_programs)
+            self._ended = stack.pop_all()
 
     @classmethod
     def begin(
@@ -82,7 +85,6 @@ class Trainer:
         names = [str(getattr(program, "uri", program)) for program in validation]
         run = Run(recipe, environment, env.task_spec.declared, len(env.programs), current_commit(), names, begun_with=begun_with or {})
         trainer = cls(algorithm, run)
-        run.provenance = provenance(env.programs, trainer.validation_programs)
         try:
             set_weights(algorithm, statistics(algorithm, recipe) if weights is None else fitting(algorithm, recipe, weights))
         except BaseException:
@@ -102,6 +104,7 @@ class Trainer:
         if run.environment.id != environment.id:
             raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
         run.validation = run.validation or list(validation)
+        run.progress.resumed += 1
         with reading(checkpoint, TrainingError):
             algorithm = Algorithm.from_checkpoint(str(checkpoint / ALGORITHM))
         return cls(algorithm, run)
@@ -134,7 +137,7 @@ class Trainer:
         """
         started = time.perf_counter()
         result, sampled = self.algorithm.train(), self._sampled()
-        while not sampled.steps:
+        while self.run.recipe.num_env_runners and not sampled.steps:
             if time.perf_counter() - started > SILENT_SECONDS:
                 raise TrainingError(f"no environment step in {SILENT_SECONDS:g} s, expected the processes that sample to answer")
             time.sleep(RETRY_SECONDS)
@@ -158,6 +161,8 @@ class Trainer:
 
     def validate(self) -> bool:
         """Play one greedy episode per validation program, and note their ratio; whether it is the best so far."""
+        if self.run.recipe.num_env_runners:  # asynchronous algorithms leave this process's own runner as it was
+            self.algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self.algorithm.learner_group)
         network = network_of(self.algorithm)
         network.eval()
         choose = self._player(network)
@@ -181,7 +186,7 @@ class Trainer:
     def _sampled(self) -> Sampled:
         if not self.run.recipe.num_env_runners:
             return self.env.take()
-        return sum(self.algorithm.env_runner_group.foreach_env_runner(_take, local_env_runner=False), Sampled())
+        return sum(self.algorithm.env_runner_group.foreach_env_runner(_take, timeout_seconds=SILENT_SECONDS), Sampled())
 
     @cached_property
     def _player(self) -> Callable[[PolicyNetwork], Decide]:
