@@ -175,13 +175,14 @@ def test_scheduler_ends_or_changes_trials(scheduler: str, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) -> None:
     output = tmp_path / "sweep"
-    options = ["--trials", "4", "--iterations", "20", "--scheduler", "none"]
+    options = ["--trials", str(2 + (os.cpu_count() or 1)), "--iterations", "20", "--scheduler", "none"]
     with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
-        first = begun.stdout.readline()
+        lines = [begun.stdout.readline() for _ in range(os.cpu_count() or 1)]
+        lines.append(begun.stdout.readline())  # of a trial that has a checkpoint
         begun.send_signal(signal.SIGINT)
         told = begun.communicate(timeout=SECONDS)[0]
-    assert first.startswith("trial ")
+    assert all(line.startswith("trial ") for line in lines)
     assert begun.returncode == 130
     assert "none yet" in told
     assert f"`mlcb sweep posetrl --output {output} --resume` goes on" in told
