@@ -8,25 +8,10 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym.cli import training_options as options
 from mlcb_gym.cli.shared_options import Task
 from mlcb_gym.cli.tables import wide_console
 from mlcb_gym.cli.task_options import assignments_of
-from mlcb_gym.cli.training_options import (
-    CHECKPOINTS,
-    INTERRUPTED,
-    Algo,
-    CheckpointEvery,
-    EnvArguments,
-    Envs,
-    Hyperparameters,
-    Iterations,
-    Minutes,
-    OptionalSeed,
-    Programs,
-    Runners,
-    Validation,
-    declared,
-)
 from mlcb_gym.envs import environments
 from mlcb_gym.errors import TrainingError
 
@@ -56,18 +41,18 @@ def sweep(
     searcher: Annotated[
         str, typer.Option(help="random, or optuna (`pip install optuna`), which learns from the trials that ended.", rich_help_panel=SEARCH)
     ] = "random",
-    programs: Programs = None,
-    validation: Validation = None,
-    env: EnvArguments = None,
-    minutes: Minutes = 60.0,
-    iterations: Iterations = None,
-    algo: Algo = None,
-    set_: Hyperparameters = None,
-    seed: OptionalSeed = None,
-    runners: Runners = None,
-    envs: Envs = None,
-    checkpoint_every: CheckpointEvery = 10,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in OUTPUT, as it was begun.", rich_help_panel=CHECKPOINTS)] = False,
+    programs: options.Programs = None,
+    validation: options.Validation = None,
+    env: options.EnvArguments = None,
+    minutes: options.Minutes = 60.0,
+    iterations: options.Iterations = None,
+    algo: options.Algo = None,
+    set_: options.Hyperparameters = None,
+    seed: options.OptionalSeed = None,
+    runners: options.Runners = None,
+    envs: options.Envs = None,
+    checkpoint_every: options.CheckpointEvery = 10,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in OUTPUT.", rich_help_panel=options.CHECKPOINTS)] = False,
 ) -> None:
     """Train a policy many times with other hyperparameters, with Ray Tune, and link the best checkpoint as OUTPUT/best.
 
@@ -84,7 +69,7 @@ def sweep(
             raise TrainingError(f"{output}: a sweep of {asked.environment.id}, expected one of {environments()[task]}")
         print(f"{output}: resumed as it was begun, without other options", file=sys.stderr)
     else:
-        begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
+        begun = options.declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
         usual = {name: values for name, values in begun.recipe.space.items() if scheduler != "pbt" or not is_fixed(name)}
         asked = Sweep(
             environment=begun.environment,
@@ -100,5 +85,5 @@ def sweep(
     best = run_sweep(asked, output, console, resume=resume)
     if best is None:
         console.print(f"interrupted: `mlcb sweep {task} --output {shlex.quote(str(output))} --resume` goes on", soft_wrap=True, highlight=False)
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(options.INTERRUPTED)
     print(f"best checkpoint: {best}")

@@ -8,55 +8,40 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcb_gym.cli import training_options as options
 from mlcb_gym.cli.shared_options import Task
-from mlcb_gym.cli.training_options import (
-    CHECKPOINTS,
-    INTERRUPTED,
-    LEARNING,
-    Algo,
-    CheckpointEvery,
-    EnvArguments,
-    Envs,
-    Hyperparameters,
-    Iterations,
-    Minutes,
-    OptionalSeed,
-    Programs,
-    Runners,
-    Validation,
-    declared,
-    repeated,
-)
 
 
 def train(
     ctx: typer.Context,
     task: Task,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder of checkpoints and curves.")],
-    programs: Programs = None,
-    validation: Validation = None,
-    env: EnvArguments = None,
-    minutes: Minutes = 60.0,
-    iterations: Iterations = None,
-    algo: Algo = None,
-    set_: Hyperparameters = None,
-    seed: OptionalSeed = None,
-    runners: Runners = None,
-    envs: Envs = None,
+    programs: options.Programs = None,
+    validation: options.Validation = None,
+    env: options.EnvArguments = None,
+    minutes: options.Minutes = 60.0,
+    iterations: options.Iterations = None,
+    algo: options.Algo = None,
+    set_: options.Hyperparameters = None,
+    seed: options.OptionalSeed = None,
+    runners: options.Runners = None,
+    envs: options.Envs = None,
     decisions: Annotated[
-        list[Path] | None, typer.Option(help="Decisions that `mlcb search` wrote, to start from; repeatable.", rich_help_panel=LEARNING)
+        list[Path] | None, typer.Option(help="Decisions of `mlcb search` to start from; repeatable.", rich_help_panel=options.LEARNING)
     ] = None,
-    clone: Annotated[bool, typer.Option("--clone", help="Start from a clone of the compiler's own heuristic.", rich_help_panel=LEARNING)] = False,
-    checkpoint_every: CheckpointEvery = 10,
+    clone: Annotated[bool, typer.Option("--clone", help="Start from a clone of LLVM's own heuristic.", rich_help_panel=options.LEARNING)] = False,
+    checkpoint_every: options.CheckpointEvery = 10,
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Continue from the last checkpoint in OUTPUT, with its programs, arguments and seed.", rich_help_panel=CHECKPOINTS
+            "--resume",
+            help="Continue from the last checkpoint in OUTPUT, as it was begun.",
+            rich_help_panel=options.CHECKPOINTS,
         ),
     ] = False,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", help="Train as the run in this folder was; all but OUTPUT is its own.", rich_help_panel=LEARNING),
+        typer.Option("--from", help="Train as the run in this folder was; all but OUTPUT is its own.", rich_help_panel=options.LEARNING),
     ] = None,
 ) -> None:
     """Train a policy with RLlib.
@@ -74,9 +59,9 @@ def train(
     if resume and given:
         print(f"{output}: resumed as it was begun, without {', '.join(given)}", file=sys.stderr)
     if from_:
-        begun, budget = repeated(task, from_)
+        begun, budget = options.repeated(task, from_)
     else:
-        begun = declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
+        begun = options.declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
         begun = replace(begun, decisions=tuple(str(folder.absolute()) for folder in decisions or ()), clone=clone)
         updates = float("inf") if iterations is None else iterations
         budget = training.Budget(iterations=updates, seconds=60 * minutes, validate_every=checkpoint_every)
@@ -95,7 +80,7 @@ def train(
             weights_from=begun.weights_from,
         )
     except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(options.INTERRUPTED) from None
     print(f"best checkpoint: {best}")
 
 

@@ -152,8 +152,9 @@ class Sweep:
         start_ray(max(os.cpu_count() or 1, self._cpus))
 
     def _trainable(self) -> Any:
+        training = tune.with_parameters(Trial, environment=self.environment, recipe=self.recipe, validation=self.validation, budget=self.budget)
         bundles = [{"CPU": 1} for _ in range(self._cpus)]
-        return tune.with_resources(tune.with_parameters(Trial, sweep=self), tune.PlacementGroupFactory(bundles))
+        return tune.with_resources(training, tune.PlacementGroupFactory(bundles))
 
 
 def check_folder(output: Path, *, resume: bool) -> None:

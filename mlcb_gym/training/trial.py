@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A trial of a sweep: a training that Ray Tune steps from one validation to the next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ray import tune
 
 from mlcb_gym.training.checkpoints import ALGORITHM, read_run
+from mlcb_gym.training.loop import Budget
 from mlcb_gym.training.ray_session import start_ray
+from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress
 from mlcb_gym.training.search_space import with_values
 from mlcb_gym.training.trainer import Trainer
-
-if TYPE_CHECKING:
-    from mlcb_gym.training.sweep import Sweep
+from mlcb_gym.training.training_env import Environment
 
 RATIO = "ratio"
 """What trials are compared by: the ratio of the last validation, the lower the better."""
@@ -24,10 +24,10 @@ RATIO = "ratio"
 class Trial(tune.Trainable):
     """The training of one trial: an iteration, as Tune counts, is the updates up to the next validation."""
 
-    def setup(self, config: Mapping[str, Any], *, sweep: "Sweep") -> None:
+    def setup(self, config: Mapping[str, Any], *, environment: Environment, recipe: Recipe, validation: Sequence[str], budget: Budget) -> None:
         start_ray()
-        self.budget = sweep.budget
-        self.trainer = Trainer.begin(sweep.environment, with_values(sweep.recipe, config), sweep.validation)
+        self.budget = budget
+        self.trainer = Trainer.begin(environment, with_values(recipe, config), validation)
 
     def step(self) -> dict[str, Any]:
         progress, every = self.trainer.progress, self.budget.validate_every

@@ -9,36 +9,25 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.errors import TrainingError
-from mlcb_gym.training.recipe import Decay, Recipe
+from mlcb_gym.training.actor_critic import ActorCritic
 from mlcb_gym.training.training_env import Environment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Impala(Recipe):
+class Impala(ActorCritic):
     """IMPALA; its processes sample with a policy of some updates ago.
 
     Args:
-        entropy: the weight of the entropy bonus.
         batch: steps of one gradient step.
         fragment: steps of every environment that are sampled at a time.
-        value_weight: the weight of the loss of the value.
-        grad_clip: the norm that gradients are clipped to.
     """
 
     algorithm: ClassVar[str] = "impala"
-    learns_all: ClassVar[bool] = True
-    space: ClassVar[Mapping[str, str]] = {
-        "lr": "log(3e-5,3e-3)",
-        "entropy.first": "log(1e-3,1e-1)",
-        "batch": "[128,256,512]",
-        "network.hidden": "[[64],[128,128],[256,256]]",
-    }
+    space: ClassVar[Mapping[str, str]] = {**ActorCritic.space, "batch": "[128,256,512]"}
 
     num_env_runners: int = 1
-    entropy: Decay = Decay(0.02, 0.002, 200_000)
     batch: int = 256
     fragment: int = 16
-    value_weight: float = 0.5
     grad_clip: float = 10.0
 
     def config(self, environment: Environment) -> IMPALAConfig:

@@ -8,40 +8,28 @@ from typing import ClassVar
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
-from mlcb_gym.training.recipe import Decay, Recipe
+from mlcb_gym.training.actor_critic import ActorCritic
 from mlcb_gym.training.training_env import Environment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ppo(Recipe):
-    """PPO without a KL penalty; the entropy bonus decays.
+class Ppo(ActorCritic):
+    """PPO without a KL penalty.
 
     Args:
-        entropy: the weight of the entropy bonus.
         gae_lambda: the lambda of generalised advantage estimation.
         clip: how far the ratio of new to old probabilities may leave 1.
         epochs: passes over the steps of an iteration.
         minibatch: steps of one gradient step.
-        value_weight: the weight of the loss of the value.
-        grad_clip: the norm that gradients are clipped to.
     """
 
     algorithm: ClassVar[str] = "ppo"
-    learns_all: ClassVar[bool] = True
-    space: ClassVar[Mapping[str, str]] = {
-        "lr": "log(3e-5,3e-3)",
-        "entropy.first": "log(1e-3,1e-1)",
-        "gae_lambda": "uniform(0.9,1)",
-        "network.hidden": "[[64],[128,128],[256,256]]",
-    }
+    space: ClassVar[Mapping[str, str]] = {**ActorCritic.space, "gae_lambda": "uniform(0.9,1)"}
 
-    entropy: Decay = Decay(0.02, 0.002, 200_000)
     gae_lambda: float = 0.95
     clip: float = 0.2
     epochs: int = 4
     minibatch: int = 256
-    value_weight: float = 0.5
-    grad_clip: float = 0.5
 
     def config(self, environment: Environment) -> PPOConfig:
         return self._common(PPOConfig(), environment, MaskedPolicyGradient).training(

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The base of recipes that learn a policy and a value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlcb_gym.training.recipe import Decay, Recipe
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorCritic(Recipe):
+    """A policy and a value, learnt by one loss; the entropy bonus decays.
+
+    Args:
+        entropy: the weight of the entropy bonus.
+        value_weight: the weight of the loss of the value.
+        grad_clip: the norm that gradients are clipped to.
+    """
+
+    learns_all: ClassVar[bool] = True
+    space: ClassVar[Mapping[str, str]] = {
+        "lr": "log(3e-5,3e-3)",
+        "entropy.first": "log(1e-3,1e-1)",
+        "network.hidden": "[[64],[128,128],[256,256]]",
+    }
+
+    entropy: Decay = Decay(0.02, 0.002, 200_000)
+    value_weight: float = 0.5
+    grad_clip: float = 0.5
