@@ -17,8 +17,9 @@ OPTIONS = ["-DMLCB_TESTS=ON", "-DMLCB_LLVM=OFF", "-DMLCB_PYTHON=OFF", f"-DPython
 UNROLLED = ["loop 0: unroll by 4", "loop 1: unroll by 8", "loop 2: unroll by 1", "loop 3: unroll by 8", "loop 4: unroll by 1"]
 
 
-def run(*command: object, **options: object) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload]
+def run(*command: object, timeout: float = 300, **options: object) -> str:
+    words = [str(part) for part in command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, **options)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -65,7 +66,7 @@ def test_headers_of_onnx_runtime_are_needed_by_those_who_build_its_runner(option
 @pytest.mark.slow
 def test_library_without_onnx_says_so(tmp_path: Path) -> None:
     run("cmake", "-G", "Ninja", "-S", ROOT, "-B", tmp_path / "library", *OPTIONS, "-DMLCB_TESTS=OFF", "-DMLCB_ONNX=OFF")
-    run("cmake", "--build", tmp_path / "library")
+    run("cmake", "--build", tmp_path / "library", timeout=1800)
     run("cmake", "--install", tmp_path / "library", "--component", "development", "--prefix", tmp_path / "prefix")
     run("cmake", "-G", "Ninja", "-S", EXAMPLES / "c", "-B", tmp_path / "c", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
     run("cmake", "--build", tmp_path / "c")

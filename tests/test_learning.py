@@ -22,7 +22,7 @@ FITTING = {
     "inliner": ("mlgo", "ppo", "dqn", "es"),
     "eviction": ("es", "ppo", "mlgo"),
     "priority": ("es", "ppo", "mlgo"),
-    "loop_distribution": ("es", "ppo", "mlgo"),
+    "loop_distribution": ("es", "ppo"),  # an update of mlgo takes longer
 }
 
 
