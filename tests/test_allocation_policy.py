@@ -286,7 +286,9 @@ def test_evolution_stays_where_nothing_makes_a_difference(leaf: Path, tmp_path: 
 
 def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:
     environment = Environment("RegAllocPriority-v0", {"programs": PROGRAM})
-    with pytest.raises(TrainingError, match="RegAllocPriority-v0: asks for a value, which dqn does not learn, expected algorithm es or mlgo or ppo"):
+    with pytest.raises(
+        TrainingError, match="RegAllocPriority-v0: asks for a value, which dqn does not learn, expected algorithm es or impala or mlgo or ppo"
+    ):
         train(environment, recipe=recipe("dqn"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
     with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which is not cloned"):
         clone_heuristic(environment, recipe("mlgo"))

@@ -167,8 +167,9 @@ class Doubled(nn.Module):
 
 def test_parameter_that_an_exporter_folds_away_is_named() -> None:
     agent = {
+        "name": "advisor",
         "inputs": [{"name": "weight", "dtype": "float32", "shape": [4], "role": "input"}],
-        "advice": {"kind": "argmax"},
+        "advice": {"kind": "argmax", "choices": 33},
     }
     with pytest.raises(PolicyError, match="weight: the ONNX file has no such weights"):
         OnnxTemplate(Doubled(), agent)
