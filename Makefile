@@ -9,6 +9,8 @@ CXX_FILES = $(shell find native tests/native tests/fuzz benchmarks/rtt examples 
 NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
+# Ray's processes would wait for all tests that run beside them.
+export RAY_worker_niceness ?= 0
 
 .PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz format lint bench bench-rtt build-bench setup clean
 demo: setup

@@ -49,6 +49,7 @@ def test_run_is_sampled_by_another_process_and_resumed(algorithm: str, tmp_path:
     assert (export_policy(tmp_path / "run" / "best", tmp_path / "policy") / "policy.json").exists()
 
 
+@pytest.mark.slow
 def test_killed_runner_is_replaced() -> None:
     start_ray(2)
     trainer = Trainer.begin(ENVIRONMENT, recipe("ppo", SMALL), [PROGRAM])
