@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ OPTIONS = ["-DMLCB_TESTS=ON", "-DMLCB_LLVM=OFF", "-DMLCB_PYTHON=OFF", f"-DPython
 UNROLLED = ["loop 0: unroll by 4", "loop 1: unroll by 8", "loop 2: unroll by 1", "loop 3: unroll by 8", "loop 4: unroll by 1"]
 
 
-def run(*command: object, timeout: float = 300, **options: object) -> str:
+def run(*command: object, timeout: float = 300, **options: Any) -> str:
     words = [str(part) for part in command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, **options)  # type: ignore[call-overload]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
