@@ -49,7 +49,7 @@ def build(prefix: Path, tmp_path: Path) -> Callable[[str], Path]:
     return build_example
 
 
-def serve(*arguments: object, **options: object) -> list[str]:
+def serve(*arguments: object, **options: Any) -> list[str]:
     """What a compiler decides when it asks the model server."""
     return run(sys.executable, EXAMPLES / "server" / "server.py", *arguments, **options).splitlines()
 
