@@ -58,7 +58,6 @@ def sweep(
 
     A budget is that of one trial. Arguments of the task's environment are options too: `mlcb sweep TASK --help` lists them.
     """
-    from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.scheduling import is_fixed
     from mlcb_gym.training.sweep import Sweep
     from mlcb_gym.training.sweep_run import run_sweep
@@ -76,7 +75,7 @@ def sweep(
             recipe=begun.recipe,
             validation=begun.validation,
             space=assignments_of(search) if search else usual,
-            budget=Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every),
+            budget=options.budget(minutes, iterations, checkpoint_every),
             trials=trials,
             scheduler=scheduler,  # type: ignore[arg-type]  # checked by it
             searcher=searcher,  # type: ignore[arg-type]

@@ -120,8 +120,8 @@ def environment_table(task: str) -> Table:
     """Return the arguments of a task's environment, with their defaults and the meaning that its docstring gives them."""
     from mlcb_gym.envs import env_class
 
-    meanings = dict(_documented(env_class(task).__doc__ or ""))
     env = env_class(task)
+    meanings = dict(_documented(env.__doc__ or ""))
     table = Table("option", "default", "meaning", title=f"{task}: arguments of its environment", title_justify="left")
     table.caption, table.caption_justify = f"rewards, and all else: python -m pydoc {env.__module__}.{env.__qualname__}", "left"
     for name, parameter in env_parameters(task).items():

@@ -51,6 +51,7 @@ def train(
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
     from mlcb_gym.training import train as training
+    from mlcb_gym.training.learnable import find_programs
 
     training.check_output(output, resume=resume)
     given = [name for name, value in _of_a_run(ctx).items() if value not in (None, False, [])]
@@ -63,10 +64,9 @@ def train(
     else:
         begun = options.declared(task, ctx.args, programs, validation, env, algo=algo, set_=set_, seed=seed, runners=runners, envs=envs)
         begun = replace(begun, decisions=tuple(str(folder.absolute()) for folder in decisions or ()), clone=clone)
-        updates = float("inf") if iterations is None else iterations
-        budget = training.Budget(iterations=updates, seconds=60 * minutes, validate_every=checkpoint_every)
-    if not resume:  # a run holds its own
-        begun.resolve()
+        budget = options.budget(minutes, iterations, checkpoint_every)
+        if not resume:  # a run holds its own
+            find_programs(begun.environment, begun.validation)  # what is wrong with them is known before anything starts
     weights = None if resume else begun.weights()
     try:
         best = training.train(

@@ -91,13 +91,6 @@ class Declared:
     decisions: tuple[str, ...] = ()
     clone: bool = False
 
-    def resolve(self) -> None:
-        """Find all programs, so that what is wrong with them is known before anything starts."""
-        from mlcb_gym.corpus.programs import resolve
-
-        for named in (self.environment.arguments["programs"], self.validation):
-            resolve(named)
-
     def weights(self) -> "dict[str, Tensor] | None":
         """Learn the first weights; None where there is nothing to learn them from."""
         from mlcb_gym.training.imitation.behavioural_cloning import clone_heuristic
@@ -139,14 +132,21 @@ def declared(
     return Declared(environment=Environment(environments()[task], {"programs": programs} | arguments), recipe=chosen, validation=judges)
 
 
+def budget(minutes: float, iterations: int | None, checkpoint_every: int) -> "Budget":
+    """Return the budget that the options of a command declare."""
+    from mlcb_gym.training.loop import Budget
+
+    return Budget(iterations=float("inf") if iterations is None else iterations, seconds=60 * minutes, validate_every=checkpoint_every)
+
+
 def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
     """Return the training of a run in a folder, and the updates that it made; says what it was made with otherwise.
 
     Raises:
         TrainingError: there is no run of the task.
     """
-    from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
+    from mlcb_gym.training.learnable import find_programs
     from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.provenance import differences, provenance
     from mlcb_gym.training.run import Run, current_commit
@@ -168,7 +168,7 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
         decisions=tuple(weights.get("decisions", ())),
         clone=weights.get("clone", False),
     )
-    now = provenance(resolve(saved.environment.arguments["programs"]), resolve(declared.validation)) | {"commit": current_commit()}
+    now = provenance(*find_programs(saved.environment, saved.validation)) | {"commit": current_commit()}
     for difference in differences({**saved.provenance, "commit": saved.commit}, now):
         print(f"{run}: {difference}", file=sys.stderr)
     if saved.progress.resumed:

@@ -129,11 +129,12 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         """The first half of ``reset``: starts an episode, or goes on with the next function of the program where an episode is a function."""
-        if unknown := sorted(set(options or {}) - {"program"}):
+        asked = options or {}
+        if unknown := sorted(set(asked) - {"program"}):
             raise TaskError(f"reset: options has {', '.join(unknown)}, expected program alone, a path or the name of a program of a corpus")
-        given = options["program"] if options and "program" in options else None
+        given = asked.get("program")
         self._is_given, self._refused = given is not None, None
-        if options or not self._driver.resume():
+        if asked or not self._driver.resume():
             self._driver.begin(self._draw() if given is None else _only(given))
 
     def receive_reset(self) -> tuple[Observation, Info]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mlcb_gym.training.recipe import Decay, Recipe
 
@@ -28,3 +28,14 @@ class ActorCritic(Recipe):
     entropy: Decay = Decay(0.02, 0.002, 200_000)
     value_weight: float = 0.5
     grad_clip: float = 0.5
+
+    @property
+    def _loss(self) -> dict[str, Any]:
+        """The loss and its optimizer, as RLlib's ``training`` takes them."""
+        return {
+            "lr": self.lr,
+            "gamma": self.gamma,
+            "entropy_coeff": self.entropy.schedule,
+            "vf_loss_coeff": self.value_weight,
+            "grad_clip": self.grad_clip,
+        }

@@ -60,31 +60,33 @@ class Checkpoints:
         write(partial)
         partial.rename(final)
         for name in ("last", "best") if best else ("last",):
-            self._point(name, final.name)
+            link(self.output / name, final)
         self._prune()
         return final
 
     def path(self, name: Name) -> Path | None:
         """Return the checkpoint of that name; None where there is none."""
-        link = self.output / name
-        return link.resolve() if link.exists() else None
+        named = self.output / name
+        return named.resolve() if named.exists() else None
 
     def _free(self, number: str) -> Path:
         """Return a folder that does not exist yet: a resumed run may come to the same iteration again, and ``last`` points at the first."""
         again = (f"{number}-{count}" for count in itertools.count(2))
         return next(folder for name in itertools.chain([number], again) if not (folder := self.folder / name).exists())
 
-    def _point(self, name: str, number: str) -> None:
-        link, fresh = self.output / name, self.output / f"{name}.partial"
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(Path(self.folder.name) / number)
-        os.replace(fresh, link)
-
     def _prune(self) -> None:
         kept = {self.path("last"), self.path("best")}
         for folder in self.folder.iterdir():
             if folder.resolve() not in kept:
                 shutil.rmtree(folder)
+
+
+def link(place: Path, target: Path) -> None:
+    """Let a link point at a folder, by a relative path; it is whole at every moment."""
+    fresh = place.with_name(f"{place.name}.partial")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(os.path.relpath(target, place.parent))
+    os.replace(fresh, place)
 
 
 def write_checkpoint(folder: Path, algorithm: Algorithm, run: Mapping[str, Any]) -> None:

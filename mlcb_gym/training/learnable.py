@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a recipe can learn an environment, known before anything starts."""
+"""Whether a recipe can learn an environment, and on which programs, known before anything starts."""
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, cast
 
 from gymnasium import spaces
 
+from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.recipe import Recipe
@@ -23,6 +25,15 @@ def check_learns(recipe: Recipe, environment: Environment) -> None:
     what = "for a value" if asks_for_value else "several agents" if asks_several else None
     if what and not recipe.learns_all:
         raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")
+
+
+def find_programs(environment: Environment, validation: Sequence[str]) -> tuple[Sequence[Program], Sequence[Program]]:
+    """Return the programs of the training and of the validation.
+
+    Raises:
+        ProgramError: some are not there, or cannot be compiled.
+    """
+    return resolve(environment.arguments["programs"]), resolve(validation)
 
 
 def _check_ratio(environment: Environment, env: Any) -> None:

@@ -105,6 +105,11 @@ class Recipe(ABC):
     network: NetworkConfig = field(default_factory=NetworkConfig)
     distillation: Distillation = field(default_factory=Distillation)
 
+    @property
+    def processes(self) -> int:
+        """The processes of a training: this one, and those that sample beside it."""
+        return 1 + self.num_env_runners
+
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
         """Return the function from a network to its greedy policy.
 

@@ -143,17 +143,12 @@ class Sweep:
             return False
         return Tuner.can_restore(str(output.absolute())) and any(state.get("trial_data") for state in states)
 
-    @property
-    def _cpus(self) -> int:
-        """The processes of a trial."""
-        return 1 + self.recipe.num_env_runners
-
     def _start_ray(self) -> None:
-        start_ray(max(os.cpu_count() or 1, self._cpus))
+        start_ray(max(os.cpu_count() or 1, self.recipe.processes))
 
     def _trainable(self) -> Any:
         training = tune.with_parameters(Trial, environment=self.environment, recipe=self.recipe, validation=self.validation, budget=self.budget)
-        bundles = [{"CPU": 1} for _ in range(self._cpus)]
+        bundles = [{"CPU": 1} for _ in range(self.recipe.processes)]
         return tune.with_resources(training, tune.PlacementGroupFactory(bundles))
 
 

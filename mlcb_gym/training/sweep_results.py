@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a sweep found: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from ray.tune import Result, ResultGrid
 from rich.table import Table
 
+from mlcb_gym.training.checkpoints import link
 from mlcb_gym.training.trial import RATIO
 
 PICTURE = "sweep.png"
@@ -73,10 +73,7 @@ def link_best(output: Path, found: Sequence[Outcome]) -> Path | None:
     checkpoints = [outcome.kept for outcome in found if outcome.kept]
     best = min(checkpoints)[1] if checkpoints else None
     if best is not None:
-        fresh = output / "best.partial"
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(os.path.relpath(best, output))
-        os.replace(fresh, output / "best")
+        link(output / "best", best)
     return best
 
 

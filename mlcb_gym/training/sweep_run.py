@@ -9,10 +9,9 @@ from ray import tune
 from ray.tune import ResultGrid
 from rich.console import Console
 
-from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints
-from mlcb_gym.training.learnable import check_learns
+from mlcb_gym.training.learnable import check_learns, find_programs
 from mlcb_gym.training.sweep import Sweep, check_folder
 from mlcb_gym.training.sweep_results import PICTURE, draw, link_best, outcomes, table
 
@@ -26,8 +25,7 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
     check_folder(output, resume=resume)
     check_learns(sweep.recipe, sweep.environment)
     sweep.recipe.config(sweep.environment)
-    for named in (sweep.environment.arguments["programs"], sweep.validation):
-        resolve(named)
+    find_programs(sweep.environment, sweep.validation)
     with Checkpoints(output).held():
         lines = [Lines(sweep.trials)]
         tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)

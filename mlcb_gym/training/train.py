@@ -17,9 +17,8 @@ from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
 from mlcb_gym.training.loop import Budget, Loop
 from mlcb_gym.training.progress import Display
-from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.trainer import Trainer, runners_of
+from mlcb_gym.training.trainer import Trainer
 from mlcb_gym.training.training_env import Environment
 
 __all__ = ["Budget", "check_output", "train"]
@@ -60,7 +59,6 @@ def train(
         last = check_output(output, resume=resume)
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
-        start_ray(1 + (recipe.num_env_runners if last is None else runners_of(last)))
         begun_with = {"validate_every": budget.validate_every, "weights": weights_from or {}}
         begin = partial(Trainer.begin, environment, recipe, validation, weights, begun_with)
         made = begin() if last is None else Trainer.resume(last, environment, validation)

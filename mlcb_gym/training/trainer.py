@@ -25,6 +25,7 @@ from mlcb_gym.training.first_weights import fitting, network_of, set_weights, st
 from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.profile import Shares, watch_model
 from mlcb_gym.training.provenance import provenance
+from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
 from mlcb_gym.training.training_env import Environment, Sampled, TrainingEnv, training_env
@@ -43,7 +44,7 @@ class Update:
 
 
 class Trainer:
-    """An RLlib algorithm, its run, and the environments that it is validated on, until ``close``. Ray runs."""
+    """An RLlib algorithm, its run, and the environments that it is validated on, until ``close``."""
 
     def __init__(self, algorithm: Algorithm, run: Run) -> None:
         self.algorithm, self.run = algorithm, run
@@ -79,6 +80,7 @@ class Trainer:
         Raises:
             TrainingError: the recipe does not learn the environment, or ``weights`` are of another network.
         """
+        start_ray(recipe.processes)
         check_learns(recipe, environment)
         algorithm = recipe.config(environment).build_algo()
         env = training_env(algorithm).unwrapped.envs[0]
@@ -105,6 +107,7 @@ class Trainer:
             raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
         run.validation = run.validation or list(validation)
         run.progress.resumed += 1
+        start_ray(run.recipe.processes)
         with reading(checkpoint, TrainingError):
             algorithm = Algorithm.from_checkpoint(str(checkpoint / ALGORITHM))
         return cls(algorithm, run)
@@ -191,16 +194,6 @@ class Trainer:
     @cached_property
     def _player(self) -> Callable[[PolicyNetwork], Decide]:
         return self.run.recipe.player(network_of(self.algorithm), self._validation[0])
-
-
-def runners_of(checkpoint: Path) -> int:
-    """Return the number of processes that sample for the run of a checkpoint.
-
-    Raises:
-        TrainingError: the checkpoint is damaged.
-    """
-    with reading(checkpoint, TrainingError):
-        return int(read_run(checkpoint)["recipe"].get("num_env_runners", 0))
 
 
 def _take(runner: Any) -> Sampled:

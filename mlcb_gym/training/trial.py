@@ -10,7 +10,6 @@ from ray import tune
 
 from mlcb_gym.training.checkpoints import ALGORITHM, read_run
 from mlcb_gym.training.loop import Budget
-from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress
 from mlcb_gym.training.search_space import with_values
@@ -25,7 +24,6 @@ class Trial(tune.Trainable):
     """The training of one trial: an iteration, as Tune counts, is the updates up to the next validation."""
 
     def setup(self, config: Mapping[str, Any], *, environment: Environment, recipe: Recipe, validation: Sequence[str], budget: Budget) -> None:
-        start_ray()
         self.budget = budget
         self.trainer = Trainer.begin(environment, with_values(recipe, config), validation)
 

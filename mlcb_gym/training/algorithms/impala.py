@@ -40,11 +40,4 @@ class Impala(ActorCritic):
         config.env_runners(rollout_fragment_length=self.fragment)
         config.learners(num_learners=0)  # in this process, where weights are set and saved
         config.reporting(min_sample_timesteps_per_iteration=self.steps_per_iteration)
-        return config.training(
-            lr=self.lr,
-            gamma=self.gamma,
-            entropy_coeff=self.entropy.schedule,
-            vf_loss_coeff=self.value_weight,
-            grad_clip=self.grad_clip,
-            train_batch_size_per_learner=self.batch,
-        )
+        return config.training(train_batch_size_per_learner=self.batch, **self._loss)

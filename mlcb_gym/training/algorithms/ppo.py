@@ -33,16 +33,12 @@ class Ppo(ActorCritic):
 
     def config(self, environment: Environment) -> PPOConfig:
         return self._common(PPOConfig(), environment, MaskedPolicyGradient).training(
-            lr=self.lr,
-            gamma=self.gamma,
             lambda_=self.gae_lambda,
             clip_param=self.clip,
             use_kl_loss=False,
-            entropy_coeff=self.entropy.schedule,
-            vf_loss_coeff=self.value_weight,
             vf_clip_param=float("inf"),
-            grad_clip=self.grad_clip,
             train_batch_size_per_learner=self.steps_per_iteration,
             minibatch_size=min(self.minibatch, self.steps_per_iteration),
             num_epochs=self.epochs,
+            **self._loss,
         )
