@@ -60,11 +60,15 @@ private:
   Expected<bool> writable(Deadline Until) override { return waitFor(Out.get(), POLLOUT, Until, Interrupted); }
 
   Expected<size_t> tryReceive(std::span<std::byte> Into) override {
-    const ssize_t Got = ::read(In.get(), Into.data(), Into.size());
+    ssize_t Got = ::read(In.get(), Into.data(), Into.size());
+    // A FIFO that no writer has opened yet reads as empty too, but has not hung up. While one is being opened, Linux may say for a moment that it
+    // has: a second read waits for that.
+    const bool HungUp = Got == 0 && hungUp(In.get());
+    if (HungUp)
+      Got = ::read(In.get(), Into.data(), Into.size());
     if (Got > 0)
       return static_cast<size_t>(Got);
-    // A FIFO that no writer has opened yet reads as empty too, but has not hung up.
-    if (Deaf || (Got == 0 && hungUp(In.get())))
+    if (Deaf || (HungUp && Got == 0))
       return peerGone();
     return Got < 0 ? wouldBlockOr("read") : 0;
   }
