@@ -3,6 +3,7 @@
 
 from mlcb_gym._native import Compiler
 from mlcb_gym.session.episode import Episode
+from mlcb_gym.session.fleet import Fleet
 from mlcb_gym.session.functions import FunctionSession
 from mlcb_gym.session.measure import ModuleMeasure
 from mlcb_gym.session.opening import open_session
@@ -25,6 +26,7 @@ __all__ = [
     "Compiler",
     "Episode",
     "EpisodeRequest",
+    "Fleet",
     "FunctionSession",
     "Limits",
     "ModelServer",

@@ -29,7 +29,8 @@ class ForkServerSession(ABC):
     takes_models: ClassVar[bool] = True
 
     def __init__(self, *, serializer: str, name: str, local: bool) -> None:
-        self._serializer, self._name, self._local = serializer, name, local
+        self.name = name
+        self._serializer, self._local = serializer, local
         self._control: _native.LearnerEnd | None = None
         self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
@@ -55,6 +56,29 @@ class ForkServerSession(ABC):
         except SessionLost:
             return self._begin(spec, request)
 
+    def begin_where_running(self, spec: TaskSpec, request: EpisodeRequest, *, seconds: float = START_SECONDS) -> Episode:
+        """Forks a child as ``begin`` does, but starts no worker: one that is gone is an error.
+
+        Args:
+            seconds: how long the worker may take to hear of it.
+
+        Raises:
+            SessionLost: no worker runs, or it does not hear.
+        """
+        if not self._is_alive():
+            raise SessionLost(f"{self.name}: ended, or cannot be reached")
+        assert self._control is not None
+        with translated():
+            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
+            ours, theirs = socket.socketpair()
+        try:
+            self._control.begin(json.dumps(payload), theirs.detach(), seconds)
+        except _native.NativeError as error:
+            ours.close()
+            self.close()
+            raise SessionLost(f"{self.name}: {error}") from error
+        return Episode.on_socket(ours.detach(), spec, request, self._serializer, local=self._local, give_up=self._giving_up())
+
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
         control, self._control = self._control, None
@@ -66,8 +90,8 @@ class ForkServerSession(ABC):
         """Starts a worker; returns its control channel."""
 
     def _is_alive(self) -> bool:
-        """Whether the worker runs, as far as is known without a message."""
-        return self._control is not None and self._control.fileno() >= 0
+        """Whether the worker runs, as far as is known without a message: it says nothing unasked, so that what there is to read is its end."""
+        return self._control is not None and self._control.fileno() >= 0 and not self._control.readable()
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
         """The fields of a request that give the worker its program."""
@@ -79,24 +103,19 @@ class ForkServerSession(ABC):
         return self._control.close
 
     def _configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        self._ensure_running()
+        self.reach()
         return self._hello(task, parameters)
 
     def _begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        self._ensure_running()
-        assert self._control is not None
-        with translated():
-            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
-            ours, theirs = socket.socketpair()
-        try:
-            self._control.begin(json.dumps(payload), theirs.detach(), START_SECONDS)
-        except _native.NativeError as error:
-            ours.close()
-            self.close()
-            raise SessionLost(f"{self._name}: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request, self._serializer, local=self._local, give_up=self._giving_up())
+        self.reach()
+        return self.begin_where_running(spec, request)
 
-    def _ensure_running(self) -> None:
+    def reach(self) -> None:
+        """Starts a worker where none runs, with all tasks that were configured.
+
+        Raises:
+            SessionLost: it cannot be reached in ``START_SECONDS``, or ``close`` was called meanwhile.
+        """
         if self._is_alive():
             return
         self.close()
@@ -114,4 +133,4 @@ class ForkServerSession(ABC):
             raise TaskError(said if said.startswith(task) else f"{task}: {said}") from error
         except _native.NativeError as error:
             self.close()
-            raise SessionLost(f"{self._name}: {error}") from error
+            raise SessionLost(f"{self.name}: {error}") from error

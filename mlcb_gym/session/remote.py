@@ -24,13 +24,13 @@ class RemoteSession(ForkServerSession):
     """
 
     def __init__(self, uri: str, *, serializer: str = "bitstream") -> None:
-        super().__init__(serializer=serializer, name=uri, local=False)
+        super().__init__(serializer=serializer, name=uri.partition("?")[0], local=False)
         self._place = open_grpc(uri, listens=False)
 
     def _reach(self) -> _native.LearnerEnd:
-        host = self._place.host()
-        host.connect(START_SECONDS)
-        return host
+        self._control = self._place.host()  # so that close ends the wait
+        self._control.connect(START_SECONDS)
+        return self._control
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
         return {"program": request.program.name, "bitcode": b64encode(request.program.read_bytes()).decode()}

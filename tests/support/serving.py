@@ -2,9 +2,10 @@
 """A running `mlcb serve`."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.support.processes import children
@@ -27,8 +28,11 @@ class Served:
 
 
 @contextmanager
-def serving() -> Iterator[Served]:
-    with subprocess.Popen([*SERVE, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
-        yield Served(process)
-        process.terminate()
-        assert process.wait(SECONDS) == 0
+def serving(uri: str = "grpc://127.0.0.1:0", *, within: Sequence[str] = ()) -> Iterator[Served]:
+    """A running `mlcb serve`, started by a command that runs commands: ``within``."""
+    with subprocess.Popen([*within, *SERVE, uri, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Served(process)
+        finally:
+            process.terminate()
+        assert process.wait(SECONDS) in (0, -signal.SIGKILL)  # a test may have killed it
