@@ -3,6 +3,7 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Unpack
 
 import gymnasium
@@ -18,6 +19,7 @@ from mlcb_gym.envs.halves import HalvedEnv, Info, Step
 from mlcb_gym.envs.objective import TIMES, Metrics, Objective, ratio_of
 from mlcb_gym.envs.options import CompilerOptions, Options
 from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.envs.sampling import sampler
 from mlcb_gym.errors import CompilerError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Session, WorkerSession
 from mlcb_gym.spec import MASK, Agent
@@ -60,6 +62,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     """The last observation."""
     agent: Agent
     """The agent that acts; after the end of an episode, the one that the last observation is of."""
+    _drawn: int | None
+    """The index of the program, where it was drawn."""
     measured: Metrics
     """The metrics measured last; empty before the end of an episode that is not dense."""
 
@@ -76,6 +80,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     ) -> None:
         chosen = Options.of(type(self), options)
         self.render_mode, self.programs = chosen.render_mode, resolve(programs)
+        self._new_sampler = partial(sampler, chosen.sampling, self.programs)
+        self._sampler, self._drawn = self._new_sampler(), None
         self._objective, self._dense, self.objective = objective, dense, objective.ratio
         request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
         self.metrics = tuple(request.metrics)
@@ -126,6 +132,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         super().reseed(seed)
         if seed is not None:
             self._driver.drop_successor()
+            self._sampler = self._new_sampler()
 
     def send_reset(self, options: dict[str, Any] | None = None) -> None:
         """The first half of ``reset``: starts an episode, or goes on with the next function of the program where an episode is a function."""
@@ -134,8 +141,10 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
             raise TaskError(f"reset: options has {', '.join(unknown)}, expected program alone, a path or the name of a program of a corpus")
         given = asked.get("program")
         self._is_given, self._refused = given is not None, None
-        if asked or not self._driver.resume():
-            self._driver.begin(self._draw() if given is None else _only(given))
+        if not asked and self._driver.resume():
+            return
+        self._drawn = None
+        self._driver.begin(self._draw() if given is None else _only(given))
 
     def receive_reset(self) -> tuple[Observation, Info]:
         """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
@@ -209,7 +218,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._driver.close()
 
     def _draw(self) -> Program:
-        return self.programs[int(self.np_random.integers(len(self.programs)))]
+        self._drawn = index = self._sampler.draw(self.np_random)
+        return self.programs[index]
 
     def _check_running(self, error: str) -> None:
         if not self._driver.is_running:
@@ -222,6 +232,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     def _end(self, reward: float, *, truncated: bool = False, error: str | None = None) -> Step:
         self._driver.leave()
         self._return += reward
+        if error is None and self.ratio is not None and self._drawn is not None:
+            self._sampler.note(self._drawn, self.ratio)
         info = self._info() if error is None else self._info() | {"error": error}
         return self.observation, reward, not truncated, truncated, info
 

@@ -20,6 +20,11 @@ ARGUMENTS = {
         "a session, or its URI: ``worker:``, ``pipe:``, ``shm:`` or ``grpc://HOST:PORT``; by default a worker of its own",
     ),
     "metrics": ("()", "names of metrics that are measured beside those of the reward, as ``size``"),
+    "sampling": (
+        '``"uniform"``',
+        'how programs are drawn: ``"size"``, in proportion to their bitcode; ``"improvement"``, to what was gained on them of late; '
+        '``"curriculum"``, the smallest first',
+    ),
     "render_mode": ("None", '``"ansi"``: ``render`` returns a line of text'),
 }
 """Default and meaning of the arguments that several environments have."""

@@ -9,6 +9,7 @@ from typing import TypedDict, get_args
 
 from gymnasium import spaces
 
+from mlcb_gym.envs.sampling import Sampling
 from mlcb_gym.errors import TaskError
 from mlcb_gym.session import EpisodeRequest, Limits, Session, Target, open_session
 from mlcb_gym.spec import TaskSpec
@@ -23,6 +24,7 @@ class CompilerOptions(TypedDict, total=False):
     verify: bool
     session: Session | str | None
     metrics: Sequence[str]
+    sampling: Sampling
     render_mode: str | None
 
 
@@ -37,6 +39,7 @@ class Options:
         verify: run LLVM's verifier after every action.
         session: the compiler, or its URI (see ``open_session``). The environment ends it, unless it was given as an object.
         metrics: names of metrics that are measured beside those of the reward.
+        sampling: how programs are drawn (see ``mlcb_gym.envs.sampling``).
         render_mode: ``"ansi"`` or None.
     """
 
@@ -46,6 +49,7 @@ class Options:
     verify: bool = False
     session: Session | str | None = None
     metrics: Sequence[str] = ()
+    sampling: Sampling = "uniform"
     render_mode: str | None = None
 
     @classmethod
