@@ -2,7 +2,6 @@
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
 import re
-import subprocess
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -18,7 +17,7 @@ from mlcb_gym.policies import policy_path, shipped
 from mlcb_gym.session import Limits
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.registry import algorithms, recipe_class
-from tests.support.command_line import mlcb
+from tests.support.command_line import assert_one_line, mlcb
 
 ONE = ("--programs", "embedded/validation/chacha20")
 
@@ -110,18 +109,14 @@ def test_corpus_list_names_the_programs() -> None:
         ("clang-config", "no-such-thing"),
         ("export", "no-such-thing", "policy"),
         ("evaluate", "posetrl", "--policy", "no-such-thing"),
+        ("report", "no-such-thing"),
+        ("train", "posetrl", "--programs", "embedded/train/fft", "--validation", "embedded/train/fft", "--output", "/dev/null/no-such-thing"),
+        ("log", "record", "posetrl", "--policy", "random", "--programs", "embedded/train/fft", "--output", "/dev/null/no-such-thing"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_1(arguments: tuple[str, ...]) -> None:
     done = mlcb(*arguments)
     assert_one_line(done, "no-such-thing")
-
-
-def assert_one_line(done: subprocess.CompletedProcess[str], said: str) -> None:
-    assert done.returncode == 1
-    assert done.stderr.startswith("mlcb: ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_check_says_that_an_environment_conforms() -> None:

@@ -25,13 +25,14 @@ LEVELS = (
     {"training"},
     {"export"},
     {"evaluation"},
+    {"reporting"},
     {"tools", "testing"},
     {"cli"},
     {"__init__", "__main__"},
 )
 """From the lowest to the highest; rooms of one level do not know each other."""
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
-WITHOUT_TASKS = ("agents", "cli", "corpus", "evaluation", "export", "onnx", "rollout", "search", "session", "tools", "training")
+WITHOUT_TASKS = ("agents", "cli", "corpus", "evaluation", "export", "onnx", "reporting", "rollout", "search", "session", "tools", "training")
 MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
 
 

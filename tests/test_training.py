@@ -283,6 +283,20 @@ def test_weights_of_another_algorithm_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "last").exists()
 
 
+def test_full_disk_is_one_line_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path / "run")
+    first = checkpoints.save(lambda folder: folder.mkdir(), 1, best=True)
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        Path("/dev/full").write_text("a checkpoint")
+
+    with pytest.raises(TrainingError, match=rf"000002: No space left on device; {first} is as it was$"):
+        checkpoints.save(write, 2, best=False)
+    assert checkpoints.path("last") == first
+    assert sorted(path.name for path in checkpoints.folder.iterdir()) == ["000001"]
+
+
 def test_only_last_and_best_are_kept(tmp_path: Path) -> None:
     run(tmp_path, iterations=4)
     kept = {link.resolve().name for link in (tmp_path / "last", tmp_path / "best")}

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlcb_gym import __version__, errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, search, sweep, train, vocabulary
+from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
@@ -87,17 +87,21 @@ for of_task in (train.train, sweep.sweep, search.search, search.baselines, evalu
 for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
 app.command()(recipes.recipes)
+app.command()(report.report)
 app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
     app.add_typer(group, name=name)
 
 
 def main() -> None:
-    """Runs the command; an error that the package raises is one line and exit code 1."""
+    """Runs the command; an error of the package, or of a file, is one line and exit code 1."""
     from mlcb_gym._native import NativeError
 
     try:
         app()
     except (errors.MlcbError, NativeError) as error:
         print(f"mlcb: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:  # a file that cannot be read or written
+        print(f"mlcb: {error.filename}: {error.strerror}" if error.filename else f"mlcb: {error}", file=sys.stderr)
         sys.exit(1)

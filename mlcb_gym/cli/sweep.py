@@ -51,6 +51,7 @@ def sweep(
     seed: options.OptionalSeed = None,
     runners: options.Runners = None,
     envs: options.Envs = None,
+    address: options.Address = None,
     checkpoint_every: options.CheckpointEvery = 10,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the sweep in OUTPUT.", rich_help_panel=options.CHECKPOINTS)] = False,
 ) -> None:
@@ -80,6 +81,7 @@ def sweep(
             scheduler=scheduler,  # type: ignore[arg-type]  # checked by it
             searcher=searcher,  # type: ignore[arg-type]
         )
+    options.join(address)
     console = wide_console()
     best = run_sweep(asked, output, console, resume=resume)
     if best is None:

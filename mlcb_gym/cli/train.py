@@ -26,6 +26,7 @@ def train(
     seed: options.OptionalSeed = None,
     runners: options.Runners = None,
     envs: options.Envs = None,
+    address: options.Address = None,
     decisions: Annotated[
         list[Path] | None, typer.Option(help="Decisions of `mlcb search` to start from; repeatable.", rich_help_panel=options.LEARNING)
     ] = None,
@@ -67,6 +68,7 @@ def train(
         budget = options.budget(minutes, iterations, checkpoint_every)
         if not resume:  # a run holds its own
             find_programs(begun.environment, begun.validation)  # what is wrong with them is known before anything starts
+    options.join(address)
     weights = None if resume else begun.weights()
     try:
         best = training.train(

@@ -73,6 +73,14 @@ Runners = Annotated[
 Envs = Annotated[
     int | None, typer.Option(min=1, help="Compilers at work at once, of each process that samples (--set num_envs=M).", rich_help_panel=LEARNING)
 ]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="The Ray cluster to train on, or auto for the one of this machine. By default a Ray of this training's own.",
+        rich_help_panel=LEARNING,
+    ),
+]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="The updates between two checkpoints; each is validated.", rich_help_panel=CHECKPOINTS)]
 
 
@@ -130,6 +138,14 @@ def declared(
     given = {name: value for name, value in named.items() if value is not None}
     chosen = recipe(learning["algo"] or env_class(task).record.recipe, given | assigned(learning["set_"] or []))
     return Declared(environment=Environment(environments()[task], {"programs": programs} | arguments), recipe=chosen, validation=judges)
+
+
+def join(address: str | None) -> None:
+    """Join the cluster at an address, if one is given."""
+    if address is not None:
+        from mlcb_gym.training.ray_session import join_ray
+
+        join_ray(address)
 
 
 def budget(minutes: float, iterations: int | None, checkpoint_every: int) -> "Budget":

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ COUNTS = (1, 10)
 
 SHOWN_FAILURES = 3
 """The number of failures that the remark names; ``evaluation.json`` has all."""
+
+EVALUATION = "evaluation.json"
+"""The file of an evaluation in its folder."""
 
 Values = Sequence[float | None]
 Estimates = Mapping[str, Estimate | None]
@@ -105,7 +108,7 @@ class Evaluation:
     @property
     def compared(self) -> list[tuple[str, str]]:
         """The pairs of methods of which both were evaluated."""
-        return [pair for pair in self.pairs if set(pair) <= set(self.methods)]
+        return [(method, other) for method, other in self.pairs if {method, other} <= set(self.methods)]
 
     def programs_of(self, column: str, method: str, other: str | None = None) -> Values:
         """Return the ratio of a method to another, by default to the baseline, program by program; None where one of the two is not known."""
@@ -144,10 +147,16 @@ class Evaluation:
         paired = {f"{method} / {other}": _plain(self.estimates(method, other)) for method, other in self.compared}
         return {"summary": summary, "paired": paired, **asdict(self)}
 
+    @classmethod
+    def read(cls, folder: Path) -> "Evaluation":
+        """Return the evaluation that ``write`` wrote into a folder."""
+        saved = json.loads((folder / EVALUATION).read_text())
+        return cls(**{each.name: saved[each.name] for each in fields(cls) if each.name in saved})
+
     def write(self, folder: Path) -> None:
         """Writes ``evaluation.json``, and ``evaluation.png``: a curve for each method, or, where an optimum is known, a row for each program."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "evaluation.json").write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        (folder / EVALUATION).write_text(json.dumps(self.to_json(), indent=1) + "\n")
         self.plot(folder / "evaluation.png")
 
     def plot(self, path: Path) -> None:

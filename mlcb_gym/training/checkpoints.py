@@ -41,10 +41,14 @@ class Checkpoints:
         """Keep other trainings out of the folder, which is made where there is none.
 
         Raises:
-            TrainingError: another training holds it.
+            TrainingError: another training holds it, or it cannot be written to.
         """
-        self.output.mkdir(parents=True, exist_ok=True)
-        with (self.output / LOCK).open("w") as lock:
+        try:
+            self.output.mkdir(parents=True, exist_ok=True)
+            opened = (self.output / LOCK).open("w")
+        except OSError as error:
+            raise TrainingError(f"{self.output}: {error.strerror}, expected a folder that can be written to") from error
+        with opened as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -52,13 +56,22 @@ class Checkpoints:
             yield
 
     def save(self, write: Callable[[Path], None], iteration: int, *, best: bool) -> Path:
-        """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best.
+
+        Raises:
+            TrainingError: the disk is full, or cannot be written to; the links are as they were.
+        """
         final = self._free(f"{iteration:06d}")
         partial = self.folder / f"{final.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
-        write(partial)
-        partial.rename(final)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write(partial)
+            partial.rename(final)
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            kept = f"{last} is as it was" if (last := self.path("last")) else "there is no checkpoint yet"
+            raise TrainingError(f"{final}: {error.strerror}; {kept}") from error
         for name in ("last", "best") if best else ("last",):
             link(self.output / name, final)
         self._prune()

@@ -14,8 +14,14 @@ from torch.utils.tensorboard.summary import hparams
 
 from mlcb_gym.training.hyperparameters import hyperparameters
 
+TENSORBOARD = "tensorboard"
+"""The folder of the curves in that of a run."""
 VALIDATION = "validation/ratio"
 """The curve that a run is judged by."""
+SECONDS = "seconds/"
+"""The beginning of the names of the curves of wall time, by part; a value is that of one update."""
+ACTIONS = "train/actions"
+"""The histograms of the actions taken; a bin is one action wide where these are indices."""
 
 
 class Curves:
@@ -46,10 +52,10 @@ class Curves:
             if isfinite(value):
                 self._writer.add_scalar(name, value, step)
 
-    def add_actions(self, step: int, actions: np.ndarray) -> None:
-        """Write a histogram of the actions that were taken."""
+    def add_actions(self, step: int, actions: np.ndarray, number: int) -> None:
+        """Write a histogram of the actions that were taken, of which there are ``number``; 0 for values."""
         if actions.size:
-            self._writer.add_histogram("train/actions", actions, step)
+            self._writer.add_histogram(ACTIONS, actions, step, bins=np.arange(number + 1) - 0.5 if number else "auto")
 
 
 def _plain(default: str) -> float | str:

@@ -83,7 +83,7 @@ class Loop:
         update = self.trainer.update()
         self._ratio = update.ratio
         self.curves.add(self.progress.steps, update.scalars)
-        self.curves.add_actions(self.progress.steps, update.actions)
+        self.curves.add_actions(self.progress.steps, update.actions, self.trainer.num_actions)
 
     def _validate(self) -> None:
         """Validate, and save a checkpoint."""

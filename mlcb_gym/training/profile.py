@@ -59,15 +59,19 @@ class Shares:
         """Return the parts of the seconds spent in ``Algorithm.train``."""
         return cls(env.waited, env.seconds - env.waited, model.seconds, max(training_seconds - env.seconds - model.seconds, 0.0))
 
-    def table(self) -> Table:
-        rows = {
+    @property
+    def parts(self) -> dict[str, float]:
+        """The seconds by the name of the part."""
+        return {
             "LLVM (waited for)": self.compiler,
             "Python and transport": self.environment,
             "model": self.model,
             "RLlib": self.rllib,
         }
-        total = sum(rows.values()) or 1.0
+
+    def table(self) -> Table:
+        total = sum(self.parts.values()) or 1.0
         table = Table("training time", "seconds", "share")
-        for name, seconds in rows.items():
+        for name, seconds in self.parts.items():
             table.add_row(name, f"{seconds:.1f}", f"{seconds / total:.0%}")
         return table

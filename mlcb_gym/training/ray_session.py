@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ray, as far as a training on one machine needs it."""
+"""Ray for a training: started on this machine, or that of a cluster."""
 
 import atexit
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import ray
@@ -16,29 +18,57 @@ from mlcb_gym.training.training_env import register_for_rllib
 
 PREFIX = "mlcb-ray-"
 """The beginning of the name of a session's folder; the process that owns it follows."""
+CONNECT_SECONDS = 10.0
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
 
-def start_ray(cpus: int = 1) -> None:
+def start_ray(processes: int = 1, *, cpus: int | None = None) -> None:
     """Start Ray, unless it runs.
 
     Args:
-        cpus: the processes that may run at once.
+        processes: the processes that must run at once.
+        cpus: those that may; by default as many.
 
     Raises:
         TrainingError: it runs, with fewer.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # RLlib registers every environment under this one id, and warns of doing so.
-    gymnasium.registry.pop("rllib-single-agent-env-v0", None)
-    limit_threads()
-    if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < cpus:
-        raise TrainingError(f"Ray runs with {has:g} CPUs, expected {cpus} or more: `ray.shutdown()` lets it be started anew")
+    _prepare()
+    if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < processes:
+        raise TrainingError(f"Ray runs with {has:g} CPUs, expected {processes} or more: `ray.shutdown()` lets it be started anew")
     if not ray.is_initialized():
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind
         atexit.register(_end_ray, folder)
-        ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=128 << 20, _temp_dir=folder)
+        ray.init(num_cpus=max(cpus or 1, processes), include_dashboard=False, object_store_memory=128 << 20, _temp_dir=folder, **QUIET)
     register_for_rllib()
+
+
+def join_ray(address: str) -> None:
+    """Join a Ray cluster, which then runs what ``start_ray`` would start.
+
+    Args:
+        address: HOST:PORT of its head, or ``auto`` for the one that this machine belongs to.
+
+    Raises:
+        TrainingError: no Ray answers there.
+    """
+    _prepare()
+    expected = "expected HOST:PORT, as `ray start --head` prints it, or auto"
+    host, _, port = address.rpartition(":")
+    try:
+        if address != "auto":
+            socket.create_connection((host, int(port)), CONNECT_SECONDS).close()  # Ray itself tries for a minute, and then aborts
+        ray.init(address=address, **QUIET)
+    except (ValueError, OSError, RuntimeError) as error:
+        raise TrainingError(f"address {address}: no Ray answers there ({str(error).splitlines()[0]}), {expected}") from error
+
+
+def _prepare() -> None:
+    """Set what holds for this process, whoever starts Ray."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # RLlib registers every environment under this one id, and warns of doing so.
+    gymnasium.registry.pop("rllib-single-agent-env-v0", None)
+    limit_threads()
 
 
 def remove_left_folders() -> None:

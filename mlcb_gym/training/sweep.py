@@ -144,7 +144,7 @@ class Sweep:
         return Tuner.can_restore(str(output.absolute())) and any(state.get("trial_data") for state in states)
 
     def _start_ray(self) -> None:
-        start_ray(max(os.cpu_count() or 1, self.recipe.processes))
+        start_ray(self.recipe.processes, cpus=os.cpu_count())
 
     def _trainable(self) -> Any:
         training = tune.with_parameters(Trial, environment=self.environment, recipe=self.recipe, validation=self.validation, budget=self.budget)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ray.tune import Result, ResultGrid
+from ray.tune import ExperimentAnalysis, Result, ResultGrid
 from rich.table import Table
 
 from mlcb_gym.training.checkpoints import link
@@ -41,6 +41,11 @@ class Outcome:
 def outcomes(results: ResultGrid) -> list[Outcome]:
     """Return the outcomes of a sweep, the best first."""
     return sorted(map(_outcome, results), key=lambda outcome: outcome.best)
+
+
+def read_outcomes(folder: Path) -> list[Outcome]:
+    """Return the outcomes of the sweep in a folder, so far."""
+    return outcomes(ResultGrid(ExperimentAnalysis(str(folder.absolute()), default_metric=RATIO, default_mode="min")))
 
 
 def _outcome(result: Result) -> Outcome:

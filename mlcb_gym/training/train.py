@@ -14,7 +14,7 @@ from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
-from mlcb_gym.training.curves import Curves
+from mlcb_gym.training.curves import TENSORBOARD, Curves
 from mlcb_gym.training.loop import Budget, Loop
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
@@ -65,7 +65,7 @@ def train(
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:
             console.print(f"{output}: resumed with an empty replay buffer", soft_wrap=True, highlight=False, markup=False)
-        curves = stack.enter_context(Curves(output / "tensorboard", trainer.run.recipe, steps=trainer.progress.steps))
+        curves = stack.enter_context(Curves(output / TENSORBOARD, trainer.run.recipe, steps=trainer.progress.steps))
         Loop(trainer, checkpoints, budget, console, curves, display).go()
     best = checkpoints.path("best")
     assert best is not None

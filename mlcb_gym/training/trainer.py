@@ -21,6 +21,7 @@ from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.rollout.play import Decide, episode, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.training.checkpoints import ALGORITHM, read_run, reading, write_checkpoint
+from mlcb_gym.training.curves import SECONDS
 from mlcb_gym.training.first_weights import fitting, network_of, set_weights, statistics
 from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.profile import Shares, watch_model
@@ -123,6 +124,12 @@ class Trainer:
         return programs
 
     @property
+    def num_actions(self) -> int:
+        """The number of actions; 0 where the agent gives a value."""
+        number: int = self._validation[0].num_actions
+        return number
+
+    @property
     def steps(self) -> int:
         """The environment steps of the run, those of the update under way included where this process samples."""
         return self.progress.steps + self.env.sampled.steps
@@ -138,7 +145,7 @@ class Trainer:
         Raises:
             TrainingError: none has sampled anything for ``SILENT_SECONDS``.
         """
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self.shares
         result, sampled = self.algorithm.train(), self._sampled()
         while self.run.recipe.num_env_runners and not sampled.steps:
             if time.perf_counter() - started > SILENT_SECONDS:
@@ -160,6 +167,8 @@ class Trainer:
             "train/steps_per_second": sampled.steps / seconds,
             "train/errors": float(self._errors),
         }
+        if before and (after := self.shares):
+            scalars |= {f"{SECONDS}{part}": seconds - before.parts[part] for part, seconds in after.parts.items()}
         return Update(scalars, ratio, np.array(sampled.actions))
 
     def validate(self) -> bool:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page about trainings, sweeps and evaluations, as a browser shows it."""
+
+import io
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+from matplotlib.image import imread
+from rich.console import Console
+
+from mlcb_gym.errors import TrainingError
+from mlcb_gym.evaluation.report import Evaluation
+from mlcb_gym.reporting.page import write_report
+from mlcb_gym.reporting.runs import groups, read_shown
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.sweep import Sweep
+from mlcb_gym.training.sweep_run import run_sweep
+from mlcb_gym.training.train import Budget, train
+from mlcb_gym.training.training_env import Environment
+
+PROGRAM = "embedded/train/fft"
+ACTIONS = ["function(mem2reg)", "function(sroa,early-cse)", "default<Oz>", "stop"]
+ENVIRONMENT = Environment("PosetRL-v0", {"programs": [PROGRAM], "actions": ACTIONS, "max_steps": 3})
+SMALL = {"steps_per_iteration": 32, "num_envs": 2, "statistics_episodes": 2, "network": {"hidden": [16]}}
+BLUE = (31, 119, 180)
+"""The first colour of matplotlib's cycle."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_ends() -> Iterator[None]:
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two runs that differ in their seed alone, and one of another algorithm."""
+    folder = tmp_path_factory.mktemp("runs")
+    for algorithm, seed in (("ppo", 1), ("ppo", 2), ("dqn", 1)):
+        changes = SMALL | {"seed": seed} | ({"replay": {"warmup": 32}} if algorithm == "dqn" else {})
+        where, budget = folder / f"{algorithm}-{seed}", Budget(iterations=3, validate_every=1)
+        chosen = recipe(algorithm, changes)
+        train(ENVIRONMENT, recipe=chosen, validation=[PROGRAM], output=where, budget=budget, console=Console(file=io.StringIO()))
+    return sorted(folder.iterdir(), reverse=True)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    evaluation = Evaluation(policy="a policy", programs=["first", "second"], projects=["one", "two"], baseline="Oz", pairs=(("policy", "random"),))
+    for method, sizes in {"Oz": [100.0, 200.0], "policy": [90.0, 198.0], "random": [130.0, 210.0]}.items():
+        evaluation.add(method, {"size": sizes})
+    folder = tmp_path_factory.mktemp("evaluation")
+    evaluation.write(folder)
+    return folder
+
+
+def test_runs_that_differ_in_their_seed_are_one_group(runs: list[Path]) -> None:
+    first, second = groups(map(read_shown, runs))
+    assert [group.title for group in (first, second)] == ["posetrl, ppo", "posetrl, dqn"]
+    assert [shown.run.recipe.seed for shown in first.runs] == [2, 1]
+    steps, curves = first.curve
+    assert (len(steps), [len(curve) for curve in curves]) == (4, [4, 4])
+    assert first.settings["network.hidden"] == "[16]"
+    assert "seed" not in first.settings
+    assert set(first.seconds) == {"LLVM (waited for)", "Python and transport", "model", "RLlib"}
+    assert all(seconds > 0 for seconds in first.seconds.values())
+
+
+def test_shares_of_actions_are_those_taken(runs: list[Path]) -> None:
+    steps, shares = read_shown(runs[0]).actions
+    assert (len(steps), shares.shape) == (3, (3, len(ACTIONS)))
+    assert shares.sum(axis=1) == pytest.approx([1, 1, 1])
+    assert (shares[0] > 0).all()  # a first policy takes all
+
+
+def test_evaluation_is_read_as_it_was_written(evaluated: Path) -> None:
+    read = Evaluation.read(evaluated)
+    assert read.estimates("policy") == Evaluation.read(evaluated).estimates("policy")
+    assert read.compared == [("policy", "random")]
+    assert read.to_json()["summary"]["policy"]["size"]["mean"] == pytest.approx((0.9 * 0.99) ** 0.5)
+
+
+def test_page_is_one_file_with_every_figure_of_its_folders(runs: list[Path], evaluated: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_report([*runs, evaluated], page)
+    text = page.read_text()
+    assert not re.findall(r'(?:src|href)="(?!data:)', text)
+    assert text.count("<img") == 2 + len(runs) + 1
+    assert all(str(folder) in text for folder in runs)
+    assert "2 programs of 2 projects" in text
+    assert "<td>first</td><td>1.0000</td><td>0.9000</td><td>1.3000</td>" in text
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}: no run, expected a folder that `mlcb train` wrote$"):
+        write_report([tmp_path], tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium: apt install chromium")
+def test_browser_draws_the_page(runs: list[Path], evaluated: Path, tmp_path: Path) -> None:
+    sweep = Sweep(
+        environment=ENVIRONMENT,
+        recipe=recipe("ppo", SMALL),
+        validation=[PROGRAM],
+        space={"lr": "log(1e-4,1e-2)"},
+        trials=2,
+        budget=Budget(iterations=2, validate_every=1),
+    )
+    run_sweep(sweep, tmp_path / "sweep", Console(file=io.StringIO()))
+    write_report([*runs, evaluated, tmp_path / "sweep"], tmp_path / "report.html")
+    shot = tmp_path / "page.png"
+    command = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,9000", f"--screenshot={shot}"]
+    subprocess.run([*command, (tmp_path / "report.html").as_uri()], check=True, capture_output=True, timeout=120)
+    pixels = np.round(imread(shot)[..., :3] * 255).astype(int)
+    drawn = (abs(pixels - BLUE) < 4).all(axis=2).sum(axis=1)
+    assert drawn[:900].sum() > 200, "no learning curve at the top"
+    assert (pixels[4000:] != 255).any(), "nothing below"
