@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Sequence
 
-from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, serializers, startup, step, vector
+from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, serializers, startup, step, training, vector
 from benchmarks.report import machine, refuse_beside_training, show
 from mlcb_gym.corpus import corpora
 from mlcb_gym.errors import ProgramError
@@ -19,6 +19,7 @@ ALL = {
     "memory": memory,
     "messages": messages,
     "vector": vector,
+    "training": training,
     "serializers": serializers,
     "rtt": rtt,
 }

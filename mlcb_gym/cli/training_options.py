@@ -184,7 +184,7 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
         decisions=tuple(weights.get("decisions", ())),
         clone=weights.get("clone", False),
     )
-    now = provenance(*find_programs(saved.environment, saved.validation)) | {"commit": current_commit()}
+    now = provenance(*find_programs(saved.environment, saved.validation), saved.recipe.files) | {"commit": current_commit()}
     for difference in differences({**saved.provenance, "commit": saved.commit}, now):
         print(f"{run}: {difference}", file=sys.stderr)
     if saved.progress.resumed:

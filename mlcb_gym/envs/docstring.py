@@ -17,7 +17,7 @@ ARGUMENTS = {
     "verify": ("False", "run LLVM's verifier after every action"),
     "session": (
         "None",
-        "a session, or its URI: ``worker:``, ``pipe:``, ``shm:`` or ``grpc://HOST:PORT``; by default a worker of its own",
+        "a session, or its URI: ``worker:``, ``pipe:``, ``shm:`` or ``grpc://HOST:PORT``, several workers by commas; by default a worker of its own",
     ),
     "metrics": ("()", "names of metrics that are measured beside those of the reward, as ``size``"),
     "sampling": (

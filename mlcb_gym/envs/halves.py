@@ -32,7 +32,7 @@ class HalvedEnv(gymnasium.Env[Observation, Action], ABC):
         self._registered = registered and replace(registered, nondeterministic=not self.deterministic)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
-        """Starts an episode on ``options["program"]``, or on a program drawn uniformly from ``programs``.
+        """Starts an episode on ``options["program"]``, or on a program drawn from ``programs``.
 
         Raises:
             ProgramError: the given program cannot be found or compiled.

@@ -96,7 +96,7 @@ class InlinerEnv(CompilerEnv):
     An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    A program drawn from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
     draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End

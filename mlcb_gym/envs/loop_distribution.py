@@ -87,7 +87,7 @@ class LoopDistributionEnv(CompilerEnv):
     The reward is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by
+    A program drawn from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by
     another draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End

@@ -151,7 +151,7 @@ class PosetRLEnv(CompilerEnv):
     What ``-Oz`` leaves counts as 1 where it is less. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, after ``always-inline``; with ``start="Oz"`` after ``-Oz``.
+    A program drawn from ``programs``, or ``options={"program": uri}``, after ``always-inline``; with ``start="Oz"`` after ``-Oz``.
 
     ## Episode End
     Terminated by ``stop``, after ``max_steps`` decisions, when every action is masked, by an illegal action, or when the compiler crashes or

@@ -41,7 +41,7 @@ PASSAGES = {
     {rewards}
 
     ## Starting State
-    A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
+    A program drawn from ``programs``, or ``options={"program": uri}``, at its first decision. A program without any is replaced by another
     draw; where it was given, ``NoDecisions`` is raised.
 
     ## Episode End

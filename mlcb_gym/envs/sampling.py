@@ -26,7 +26,7 @@ class Sampler(Protocol):
         """Return the index of a program."""
 
     def note(self, index: int, ratio: float) -> None:
-        """Takes note of the ratio that an episode on a program ended with."""
+        """Note the ratio that an episode on a program ended with."""
 
 
 class Uniform:

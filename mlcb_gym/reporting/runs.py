@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -97,11 +97,14 @@ def read_shown(folder: Path) -> Shown:
         raise TrainingError(f"{folder}: no run, expected a folder that `mlcb train` wrote")
     with reading(checkpoint, TrainingError):
         run = Run.from_json(read_run(checkpoint))
+    if not (folder / TENSORBOARD).is_dir():
+        return Shown(folder, run, {}, ([], np.empty((0, 0))))
     events = EventAccumulator(str(folder / TENSORBOARD), size_guidance={SCALARS: 0, HISTOGRAMS: 0})
     events.Reload()
     tags = events.Tags()
     seconds = {tag.removeprefix(SECONDS): sum(event.value for event in events.Scalars(tag)) for tag in tags[SCALARS] if tag.startswith(SECONDS)}
-    updates = events.Histograms(ACTIONS) if ACTIONS in tags[HISTOGRAMS] else []
+    chooses = all("choices" in agent["advice"] for agent in run.spec["agents"])
+    updates = events.Histograms(ACTIONS) if chooses and ACTIONS in tags[HISTOGRAMS] else []
     shares = [_shares(event.histogram_value) for event in updates]
     width = max((len(share) for share in shares), default=0)
     actions = np.array([np.pad(share, (0, width - len(share))) for share in shares])
@@ -113,7 +116,10 @@ def groups(shown: Iterable[Shown]) -> list[Group]:
     found: dict[str, list[Shown]] = {}
     for each in shown:
         run = each.run
-        found.setdefault(repr((run.environment, replace(run.recipe, seed=0))), []).append(each)
+        alike = [asdict(run.environment), run.recipe.algorithm, asdict(replace(run.recipe, seed=0)), run.validation, run.begun_with.get("weights")]
+        key = json.dumps([*alike, run.commit, dict(run.provenance)], sort_keys=True)
+        if each.folder not in (other.folder for other in found.setdefault(key, [])):
+            found[key].append(each)
     return [Group(runs) for runs in found.values()]
 
 

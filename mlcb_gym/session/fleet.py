@@ -2,6 +2,7 @@
 """Workers on several machines as one session: an episode begins where the fewest run, and a worker that is lost is left out until it answers."""
 
 import logging
+import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,9 @@ from mlcb_gym.spec import TaskSpec
 RETRY_SECONDS = 1.0
 """The interval at which a worker that is lost is asked again."""
 BEGIN_SECONDS = 10.0
-"""The time that a worker may take to hear of an episode, before it counts as lost."""
+"""The time that a worker may take to accept an episode, beside that for its program, before it counts as lost."""
+ATTEMPTS = 2
+"""How often an episode is tried to begin, for each worker."""
 
 logger = logging.getLogger("mlcb_gym")
 
@@ -26,19 +29,30 @@ class Member:
 
     def __init__(self, session: ForkServerSession) -> None:
         self.session = session
-        self.lost: MlcbError | None = None
+        self.fault: MlcbError | None = None
         self.recovery: threading.Thread | None = None
+        self.bound: set[str] = set()
         self._episodes: list[Episode] = []
+        self._begun = random.random()  # of several processes each has another first choice
 
-    def running(self) -> int:
-        """Return the number of episodes that run."""
+    @property
+    def load(self) -> tuple[int, float]:
+        """The number of episodes that run, and when the last one began."""
         self._episodes = [episode for episode in self._episodes if episode.fileno() >= 0]
-        return len(self._episodes)
+        return len(self._episodes), self._begun
+
+    def bind(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        """Bind a task; raise SessionLost where the worker cannot be reached."""
+        self.session.reach()
+        spec = self.session.configure(task, parameters)
+        self.bound.add(spec.digest)
+        return spec
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        """Starts an episode; raises SessionLost where the worker is gone."""
+        """Start an episode; raise SessionLost where the worker is gone."""
         episode = self.session.begin_where_running(spec, request, seconds=BEGIN_SECONDS)
         self._episodes.append(episode)
+        self._begun = time.monotonic()
         return episode
 
 
@@ -56,8 +70,8 @@ class Fleet:
 
     def __init__(self, sessions: Sequence[ForkServerSession]) -> None:
         self._members = [Member(session) for session in sessions]
-        self._specs: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        self._present = threading.Condition()
+        self._tasks: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._changed = threading.Condition()
         self._closed = threading.Event()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Fleet":
@@ -66,78 +80,100 @@ class Fleet:
     @property
     def lost(self) -> dict[str, str]:
         """The workers that are left out, by name, and why."""
-        return {member.session.name: str(member.lost) for member in self._members if member.lost is not None}
+        return {member.session.name: str(member.fault) for member in self._members if member.fault is not None}
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        """Binds the task in every worker that is not lost.
+        """Bind the task in every worker that can be reached.
 
         Raises:
             TaskError: the task cannot be bound with these parameters, or not all workers have the same.
-            SessionLost: a worker cannot be reached.
+            SessionLost: no worker can be reached.
         """
-        members = self._reachable(time.monotonic() + START_SECONDS)
-        specs = [member.session.configure(task, parameters) for member in members]
-        for member, spec in zip(members, specs, strict=True):
-            _check_equal(member, spec, specs[0].digest)
-        self._specs[specs[0].digest] = (task, parameters)
-        return specs[0]
+        found: TaskSpec | None = None
+        for member in self._reachable(time.monotonic() + START_SECONDS):
+            try:
+                spec = member.bind(task, parameters)
+            except SessionLost as error:
+                self._leave_out(member, error)
+                continue
+            found = found or spec
+            _check_equal(member, spec, found.digest)
+        if found is None:
+            raise self._none_left()
+        with self._changed:
+            self._tasks[found.digest] = (task, parameters)
+        return found
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
-        """Starts an episode where the fewest run.
+        """Start an episode where the fewest run.
 
         Raises:
-            SessionLost: all workers are lost, and none was reached in ``START_SECONDS``.
+            SessionLost: all workers are lost, and none was reached in ``START_SECONDS``; or none accepts the episode.
+            ProgramError: the program cannot be read.
         """
         until = time.monotonic() + START_SECONDS
-        while True:
-            member = min(self._reachable(until), key=Member.running)
+        for _ in range(ATTEMPTS * len(self._members)):
+            member = min(self._reachable(until), key=lambda member: member.load)
             try:
+                if spec.digest not in member.bound:  # it was lost when the task was configured
+                    member.bind(*self._tasks[spec.digest])
                 return member.begin(spec, request)
             except SessionLost as error:
                 self._leave_out(member, error)
+        raise self._none_left()
 
     def close(self) -> None:
-        """Ends all workers. May be called twice."""
+        """End all workers. May be called twice."""
         self._closed.set()
+        with self._changed:
+            self._changed.notify_all()
         for member in self._members:
             member.session.close()  # ends the waits of its recovery
         for member in self._members:
             if member.recovery is not None:
-                member.recovery.join()
+                member.recovery.join(START_SECONDS)
             member.session.close()
 
     def _reachable(self, until: float) -> list[Member]:
         """Wait for workers that are not lost, and return them."""
-        with self._present:
-            if not self._present.wait_for(self._present_members, max(0.0, until - time.monotonic())):
-                raise SessionLost(f"no worker is left: {'; '.join(self.lost.values())}")
-            return self._present_members()
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed.is_set() or self._present(), max(0.0, until - time.monotonic()))
+            if self._closed.is_set():
+                raise SessionLost("the session is closed")
+            if not (present := self._present()):
+                raise self._none_left()
+            return present
 
-    def _present_members(self) -> list[Member]:
-        return [member for member in self._members if member.lost is None]
+    def _present(self) -> list[Member]:
+        return [member for member in self._members if member.fault is None]
 
-    def _leave_out(self, member: Member, error: SessionLost) -> None:
-        """Leaves a worker out until it is reached again."""
-        member.lost = error
-        logger.warning("%s; left out until it answers, %d of %d go on", error, len(self._present_members()), len(self._members))
+    def _none_left(self) -> SessionLost:
+        return SessionLost(f"no worker is left: {'; '.join(self.lost.values())}")
+
+    def _leave_out(self, member: Member, fault: SessionLost) -> None:
+        """Leave a worker out until it is reached again."""
+        member.fault = fault
+        logger.warning("%s; left out until it answers, %d of %d go on", fault, len(self._present()), len(self._members))
         member.recovery = threading.Thread(target=self._recover, args=(member,), name=f"reach {member.session.name}", daemon=True)
         member.recovery.start()
 
     def _recover(self, member: Member) -> None:
-        """Tries to reach a worker until it has all tasks again."""
+        """Try to reach a worker until it has all tasks again."""
         while not self._closed.is_set():
             try:
+                member.bound.clear()
                 member.session.reach()
-                for digest, (task, parameters) in list(self._specs.items()):
-                    _check_equal(member, member.session.configure(task, parameters), digest)
+                for digest, (task, parameters) in list(self._tasks.items()):
+                    _check_equal(member, member.bind(task, parameters), digest)
             except MlcbError as error:
-                member.lost = error
+                member.fault = error
                 self._closed.wait(RETRY_SECONDS)
                 continue
-            with self._present:
-                member.lost = None
-                self._present.notify_all()
-            return logger.warning("%s: answers again", member.session.name)
+            logger.warning("%s: answers again", member.session.name)
+            with self._changed:
+                member.fault = None
+                self._changed.notify_all()
+            return
 
 
 def _check_equal(member: Member, spec: TaskSpec, digest: str) -> None:

@@ -15,6 +15,8 @@ from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.spec import TaskSpec
 
 START_SECONDS = 60.0
+SLOWEST_LINE = 1e6
+"""Bytes per second that a program travels with at least."""
 
 
 class ForkServerSession(ABC):
@@ -46,6 +48,20 @@ class ForkServerSession(ABC):
         self._configured[spec.digest] = (task, parameters)
         return spec
 
+    def reach(self) -> None:
+        """Starts a worker where none runs, with all tasks that were configured.
+
+        Raises:
+            SessionLost: it cannot be reached in ``START_SECONDS``, or ``close`` was called meanwhile.
+        """
+        if self._is_alive():
+            return
+        self.close()
+        with translated():
+            self._control = self._reach()
+        for task, parameters in self._configured.values():
+            self._hello(task, parameters)
+
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
         """Forks a child for the program; its first observation, or its error, comes through the episode.
 
@@ -60,19 +76,19 @@ class ForkServerSession(ABC):
         """Forks a child as ``begin`` does, but starts no worker: one that is gone is an error.
 
         Args:
-            seconds: how long the worker may take to hear of it.
+            seconds: how long the worker may take to accept it, beside the time that its program needs.
 
         Raises:
-            SessionLost: no worker runs, or it does not hear.
+            SessionLost: no worker runs, or it does not accept.
         """
         if not self._is_alive():
             raise SessionLost(f"{self.name}: ended, or cannot be reached")
         assert self._control is not None
         with translated():
-            payload = asdict(request) | {"digest": spec.digest} | self._program(request)
+            payload = json.dumps(asdict(request) | {"digest": spec.digest} | self._program(request))
             ours, theirs = socket.socketpair()
         try:
-            self._control.begin(json.dumps(payload), theirs.detach(), seconds)
+            self._control.begin(payload, theirs.detach(), seconds + len(payload) / SLOWEST_LINE)
         except _native.NativeError as error:
             ours.close()
             self.close()
@@ -110,24 +126,12 @@ class ForkServerSession(ABC):
         self.reach()
         return self.begin_where_running(spec, request)
 
-    def reach(self) -> None:
-        """Starts a worker where none runs, with all tasks that were configured.
-
-        Raises:
-            SessionLost: it cannot be reached in ``START_SECONDS``, or ``close`` was called meanwhile.
-        """
-        if self._is_alive():
-            return
-        self.close()
-        with translated():
-            self._control = self._reach()
-        for task, parameters in self._configured.values():
-            self._hello(task, parameters)
-
     def _hello(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-        assert self._control is not None
+        control = self._control
+        if control is None:
+            raise SessionLost(f"{self.name}: closed meanwhile")
         try:
-            return TaskSpec(self._control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
+            return TaskSpec(control.hello(task, json.dumps(parameters), [], START_SECONDS, self._serializer))
         except (_native.PeerError, _native.InvalidArgument) as error:
             said = str(error)
             raise TaskError(said if said.startswith(task) else f"{task}: {said}") from error

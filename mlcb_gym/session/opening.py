@@ -12,6 +12,9 @@ from mlcb_gym.session.remote import RemoteSession
 from mlcb_gym.session.session import Session
 from mlcb_gym.session.worker import WorkerSession
 
+REACH_SECONDS = 10.0
+"""How long one of several workers is tried to be reached, before the others do without it."""
+
 
 def open_session(uri: str) -> Session:
     """Opens a session, which is the caller's to close.
@@ -30,19 +33,19 @@ def open_session(uri: str) -> Session:
 
 def _member(uri: str) -> ForkServerSession:
     """Open a session that shares the episodes with others."""
-    session = _open(uri)
+    session = _open(uri, reach_seconds=REACH_SECONDS)
     if not isinstance(session, ForkServerSession):
         raise TaskError(f"session={uri!r}: expected worker: or grpc://HOST:PORT where there are several")
     return session
 
 
-def _open(uri: str) -> Session:
+def _open(uri: str, reach_seconds: float | None = None) -> Session:
     split = urlsplit(uri)
     options = parse_qs(split.query, keep_blank_values=True)
     serializer = options.get("serdes", ["bitstream"])[-1]
     bare = not (split.netloc or split.path or split.fragment) and options.keys() <= {"serdes"} and bool(serializer)
     if split.scheme == "grpc":
-        return RemoteSession(uri, serializer=serializer)
+        return RemoteSession(uri, serializer=serializer, seconds=reach_seconds)
     if split.scheme in CHANNELS and bare:
         return PluginSession(channel=split.scheme, serializer=serializer)
     if split.scheme == "worker" and bare:

@@ -4,7 +4,7 @@
 from base64 import b64encode
 
 from mlcb_gym import _native
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import ProgramError, TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.fork_server import START_SECONDS, ForkServerSession
 from mlcb_gym.session.request import EpisodeRequest
@@ -18,22 +18,27 @@ class RemoteSession(ForkServerSession):
     Args:
         uri: ``grpc://HOST:PORT?ca=FILE&token=FILE``, the options as docs/protocol.md has them.
         serializer: how tensors are written: bitstream, json or protobuf.
+        seconds: how long to try to reach the relay; by default ``START_SECONDS``.
 
     Raises:
         TaskError: the URI is of another form, or not allowed without TLS and a token.
     """
 
-    def __init__(self, uri: str, *, serializer: str = "bitstream") -> None:
+    def __init__(self, uri: str, *, serializer: str = "bitstream", seconds: float | None = None) -> None:
         super().__init__(serializer=serializer, name=uri.partition("?")[0], local=False)
-        self._place = open_grpc(uri, listens=False)
+        self._place, self._seconds = open_grpc(uri, listens=False), seconds
 
     def _reach(self) -> _native.LearnerEnd:
         self._control = self._place.host()  # so that close ends the wait
-        self._control.connect(START_SECONDS)
+        self._control.connect(START_SECONDS if self._seconds is None else self._seconds)
         return self._control
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
-        return {"program": request.program.name, "bitcode": b64encode(request.program.read_bytes()).decode()}
+        try:
+            bitcode = request.program.read_bytes()
+        except OSError as error:
+            raise ProgramError(f"{request.program}: {error.strerror}") from error
+        return {"program": request.program.name, "bitcode": b64encode(bitcode).decode()}
 
 
 def open_grpc(uri: str, *, listens: bool) -> _native.Grpc:

@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.session import Fleet
 from mlcb_gym.spec import AGENT
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.registry import algorithms, recipe_class
@@ -19,9 +20,15 @@ from mlcb_gym.training.training_env import Environment
 def check_learns(recipe: Recipe, environment: Environment) -> None:
     """Raise TrainingError where the recipe does not learn the agents of the environment, or its reward."""
     with closing(environment.make(1)) as envs:
-        _check_ratio(environment, envs.unwrapped.envs[0])
+        env = envs.unwrapped.envs[0]
+        _check_ratio(environment, env)
+        if isinstance(env.session, Fleet) and env.session.lost:
+            raise TrainingError(f"{'; '.join(env.session.lost.values())}: expected all compilers to answer when a training begins")
         asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
         asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
+    rule = environment.arguments.get("sampling", "uniform")
+    if rule != "uniform" and not recipe.draws:
+        raise TrainingError(f"sampling={rule}: {recipe.algorithm} does not draw its programs one by one, expected uniform")
     what = "for a value" if asks_for_value else "several agents" if asks_several else None
     if what and not recipe.learns_all:
         raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")

@@ -24,7 +24,7 @@ class OfflineAlgorithm(MARWIL):
     def setup(self, config: AlgorithmConfig) -> None:
         super().setup(config)
         recipe: Offline = self.config.recipe
-        self.offline_data = RecordedDecisions(recipe.episodes, self._env.unwrapped.envs[0], recipe.seed)
+        self.offline_data = RecordedDecisions(recipe.episodes, self._env.unwrapped.envs[0], recipe.seed, rewarded=recipe.rewarded)
 
     def training_step(self) -> None:
         recipe: Offline = self.config.recipe
@@ -54,17 +54,27 @@ class Offline(Recipe):
     """Learning from recorded decisions. Programs of the environment are validated on, and standardise the features.
 
     Args:
-        episodes: logs, as `mlcb log record` and LLVM's ``-training-log`` write them.
+        episodes: logs, as `mlcb log record` writes them.
         batch: decisions of one gradient step.
         grad_clip: the norm that gradients are clipped to.
     """
 
+    draws: ClassVar[bool] = False
+    rewarded: ClassVar[bool] = False
+    """Whether rewards are learnt from, which logs then must have."""
     space: ClassVar[Mapping[str, str]] = {"lr": "log(1e-5,1e-2)", "network.hidden": "[[64],[128,128],[256,256]]"}
 
     episodes: tuple[str, ...] = ()
     batch: int = 256
     lr: float = 1e-3
     grad_clip: float = 10.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "episodes", tuple(str(Path(log).absolute()) for log in self.episodes))  # trials have folders of their own
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.episodes
 
     def config(self, environment: Environment) -> AlgorithmConfig:
         if self.num_env_runners:

@@ -2,9 +2,10 @@
 """What a run was made with, beside what its recipe and its environment say: a run with the same gives the same policy."""
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from mlcb_gym import __version__, toolchain
@@ -12,11 +13,12 @@ from mlcb_gym import __version__, toolchain
 PACKAGES = ("gymnasium", "numpy", "ray", "torch")
 
 
-def provenance(programs: Sequence[Any], validation: Sequence[Any]) -> dict[str, str]:
-    """Return the versions of all that a policy depends on, and digests of the programs, by name."""
+def provenance(programs: Sequence[Any], validation: Sequence[Any], files: Sequence[str]) -> dict[str, str]:
+    """Return the versions of all that a policy depends on, and digests of the programs and of files that are learnt from, by name."""
     versions = {"mlcb_gym": __version__, "python": platform.python_version(), "llvm": toolchain.version()}
     packages = {name: version(name) for name in PACKAGES}
-    return versions | packages | {"programs": _digest(programs), "validation": _digest(validation)}
+    learnt = {"files": _digest(map(_content, files))} if files else {}
+    return versions | packages | {"programs": _digest(programs), "validation": _digest(validation)} | learnt
 
 
 def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -26,7 +28,13 @@ def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> Iterator[st
             yield f"{name} was {value}, is {now.get(name, 'missing')}"
 
 
-def _digest(programs: Sequence[Any]) -> str:
+def _content(file: str) -> str:
+    """Return the digest of a file; empty where there is none any more."""
+    path = Path(file)
+    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _digest(programs: Iterable[Any]) -> str:
     whole = sha256()
     for program in programs:
         whole.update(str(getattr(program, "digest", program)).encode())

@@ -34,7 +34,7 @@ def start_ray(processes: int = 1, *, cpus: int | None = None) -> None:
     """
     _prepare()
     if ray.is_initialized() and (has := ray.cluster_resources().get("CPU", 0)) < processes:
-        raise TrainingError(f"Ray runs with {has:g} CPUs, expected {processes} or more: `ray.shutdown()` lets it be started anew")
+        raise TrainingError(f"Ray runs with {has:g} CPUs, expected {processes} or more: a larger cluster, or `ray.shutdown()` before")
     if not ray.is_initialized():
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind

@@ -91,6 +91,8 @@ class Recipe(ABC):
     algorithm: ClassVar[str]
     learns_all: ClassVar[bool] = False
     """Whether it also learns agents that give a value, and several agents."""
+    draws: ClassVar[bool] = True
+    """Whether the environment draws the programs that are learnt from, by its ``sampling``."""
     space: ClassVar[Mapping[str, str]] = {"lr": "log(1e-5,1e-2)"}
     """The values that a sweep tries by default (see ``search_space``)."""
 
@@ -109,6 +111,11 @@ class Recipe(ABC):
     def processes(self) -> int:
         """The processes of a training: this one, and those that sample beside it."""
         return 1 + self.num_env_runners
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are learnt from."""
+        return ()
 
     def player(self, network: PolicyNetwork, env: CompilerEnv) -> Callable[[PolicyNetwork], Decide]:
         """Return the function from a network to its greedy policy.

@@ -2,6 +2,7 @@
 """Recorded decisions as batches, for algorithms that learn without sampling."""
 
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,9 +23,10 @@ class RecordedDecisions:
     """The decisions of logs, in the place of RLlib's ``OfflineData``: drawn without replacement, in one shuffled pass after another.
 
     Args:
-        logs: files in the format of LLVM's ``-training-log``, as `mlcb log record` writes them too.
+        logs: files as `mlcb log record` writes them.
         env: the environment that the decisions are of.
         seed: the seed of the order.
+        rewarded: whether the logs must have rewards.
 
     Raises:
         TrainingError: a log cannot be read, or is of another task.
@@ -32,10 +34,11 @@ class RecordedDecisions:
 
     iter_batches_kwargs: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, logs: Sequence[str], env: CompilerEnv, seed: int) -> None:
-        columns = [_columns(Path(log), env) for log in logs]
+    def __init__(self, logs: Sequence[str], env: CompilerEnv, seed: int, *, rewarded: bool = False) -> None:
+        columns = [_columns(Path(log), env, rewarded=rewarded) for log in logs]
         self._observations = {name: np.concatenate([part[name] for part, *_ in columns]) for name in columns[0][0]}
-        self._actions, self._returns = (np.concatenate([column[i] for column in columns]) for i in (1, 2))
+        self._actions, returns = (np.concatenate([column[i] for column in columns]) for i in (1, 2))
+        self._returns = (returns - returns.mean()) / (returns.std() or 1.0)
         self._rng = np.random.default_rng(seed)
         self._order = np.empty(0, int)
 
@@ -43,9 +46,9 @@ class RecordedDecisions:
         return len(self._actions)
 
     def sample(self, num_samples: int, num_shards: int = 0, return_iterator: bool = False) -> MultiAgentBatch:
-        """Return the next decisions: observations, actions, and the sum of the rewards to the end of the episode. A pass ends with what is left."""
-        if not len(self._order):
-            self._order = self._rng.permutation(len(self))
+        """Return the next decisions: observations, actions, and the standardised sum of the rewards to the end of the episode."""
+        while len(self._order) < num_samples:
+            self._order = np.concatenate([self._order, self._rng.permutation(len(self))])
         rows, self._order = self._order[:num_samples], self._order[num_samples:]
         batch = {
             Columns.OBS: {name: column[rows] for name, column in self._observations.items()},
@@ -55,7 +58,7 @@ class RecordedDecisions:
         return MultiAgentBatch({DEFAULT_MODULE_ID: SampleBatch(batch)}, env_steps=len(rows))
 
 
-def _columns(log: Path, env: CompilerEnv) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def _columns(log: Path, env: CompilerEnv, *, rewarded: bool) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Return the observations of a log, its decisions as actions, and their returns."""
     agent, task = env.task_spec.agents[0], env.task_spec.task
     try:
@@ -66,12 +69,14 @@ def _columns(log: Path, env: CompilerEnv) -> tuple[dict[str, np.ndarray], np.nda
     for name in (decided, *env.observation_space):
         if (name not in arrays and name != MASK) or not count:
             raise TrainingError(f"{log}: no decision of {task} with {name}, expected a log of {task} as it is bound")
+    if rewarded and "score" not in arrays:
+        raise TrainingError(f"{log}: has no rewards, expected a log as `mlcb log record` writes it")
     observations = {}
     for name, space in env.observation_space.items():
         shape = space.shape or ()
-        column = arrays.get(name, np.ones((count, *shape)))
-        if column[0].size != np.prod(shape):
-            raise TrainingError(f"{log}: {name} has {column[0].size} elements, expected {np.prod(shape)}, as {task} is bound")
+        column = arrays[name]
+        if column[0].size != prod(shape):
+            raise TrainingError(f"{log}: {name} has {column[0].size} elements, expected {prod(shape)}, as {task} is bound")
         observations[name] = column.reshape(count, *shape).astype(space.dtype)
     actions = np.array([env.action(advice) for advice in arrays[decided].ravel().tolist()])
     if MASK in observations and not observations[MASK][np.arange(count), actions].all():

@@ -9,6 +9,7 @@ from typing import Any
 from ray.tune import ExperimentAnalysis, Result, ResultGrid
 from rich.table import Table
 
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import link
 from mlcb_gym.training.trial import RATIO
 
@@ -44,8 +45,16 @@ def outcomes(results: ResultGrid) -> list[Outcome]:
 
 
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """Return the outcomes of the sweep in a folder, so far."""
-    return outcomes(ResultGrid(ExperimentAnalysis(str(folder.absolute()), default_metric=RATIO, default_mode="min")))
+    """Return the outcomes of the sweep in a folder, so far.
+
+    Raises:
+        TrainingError: no trial has begun yet.
+    """
+    try:
+        found = ExperimentAnalysis(str(folder.absolute()), default_metric=RATIO, default_mode="min")
+    except ValueError as error:
+        raise TrainingError(f"{folder}: no trial has begun yet, expected a sweep with results") from error
+    return outcomes(ResultGrid(found))
 
 
 def _outcome(result: Result) -> Outcome:

@@ -61,7 +61,7 @@ class Trainer:
             stack.callback(validation.close)
             self._validation = validation.unwrapped.envs
             if not run.provenance:
-                run.provenance = provenance(self.env.unwrapped.envs[0].programs, self.validation_programs)
+                run.provenance = provenance(self.env.unwrapped.envs[0].programs, self.validation_programs, run.recipe.files)
             self._ended = stack.pop_all()
 
     @classmethod

@@ -103,6 +103,7 @@ class Es(Recipe):
 
     algorithm: ClassVar[str] = "es"
     learns_all: ClassVar[bool] = True
+    draws: ClassVar[bool] = False
     space: ClassVar[Mapping[str, str]] = {"lr": "log(3e-3,1e-1)", "sigma": "log(0.03,1)", "network.hidden": "[[],[32]]"}
 
     lr: float = 0.02
