@@ -150,7 +150,7 @@ def test_one_environment_takes_turns_at_the_servers(two: list[Served], program: 
 
 
 def test_program_that_cannot_be_read_is_named_and_loses_no_server(two: list[Served], program: Path, tmp_path: Path) -> None:
-    (tmp_path / "gone.bc").write_bytes(b"BC")
+    (tmp_path / "gone.bc").write_bytes(b"BC\xc0\xde")
     with closing(fleet_of(*two)) as fleet:
         env = make(tmp_path / "gone.bc", fleet)
         (tmp_path / "gone.bc").unlink()
