@@ -38,7 +38,7 @@ template struct Access<&TargetLoweringObjectFileELF::Used>;
 /// A target machine never forgets which globals were in llvm.used: a global of the next module may lie where one did, and would be given a
 /// section of its own.
 static void forgetUsedGlobals(const TargetMachine &TM) {
-  if (TM.getTargetTriple().isOSBinFormatELF())
+  if (const Triple &Target = TM.getTargetTriple(); Target.isOSBinFormatELF() && !Target.isNVPTX()) // which writes assembly, though its format is ELF
     usedGlobals(static_cast<TargetLoweringObjectFileELF &>(*TM.getObjFileLowering())).clear();
 }
 
