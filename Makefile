@@ -88,6 +88,7 @@ check-faults: setup
 	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
 
 check-slow: setup
+	bash scripts/setup-system.sh chromium iproute2
 	$(PY) -m pytest -q -m slow -n 2 --dist worksteal
 
 bench: build-bench

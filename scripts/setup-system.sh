@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what the build needs from Debian, and the headers of ONNX Runtime into .deps/. Does nothing where all is there.
+# Installs what the build needs from Debian, the packages named as arguments, and the headers of ONNX Runtime into .deps/. Does nothing where
+# all is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(llvm-22-dev clang-22 clang-format-22 clang-tidy-22 llvm-22-tools llvm-22-linker-tools g++ cmake ninja-build pkg-config nlohmann-json3-dev libexpected-dev
-          libxxhash-dev libsimdjson-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libgtest-dev libzstd-dev csmith libcsmith-dev python3-dev python3-venv)
+          libxxhash-dev libsimdjson-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libgtest-dev libzstd-dev csmith libcsmith-dev python3-dev python3-venv "$@")
 
 fail() { echo "setup: $*" >&2; exit 1; }
 

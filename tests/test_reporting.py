@@ -2,6 +2,7 @@
 """The page about trainings, sweeps and evaluations, as a browser shows it."""
 
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -70,6 +71,7 @@ def test_runs_that_differ_in_their_seed_are_one_group(runs: list[Path]) -> None:
     assert (len(steps), [len(curve) for curve in curves]) == (4, [4, 4])
     assert first.settings["network.hidden"] == "[16]"
     assert "seed" not in first.settings
+    assert first.settings["programs"] == json.dumps([PROGRAM])
     assert set(first.seconds) == {"LLVM (waited for)", "Python and transport", "model", "RLlib"}
     assert all(seconds > 0 for seconds in first.seconds.values())
 

@@ -62,6 +62,8 @@ def actions_taken(steps: Sequence[int], shares: np.ndarray) -> str:
         extent = (0.5, len(steps) + 0.5, shares.shape[1] - 0.5, -0.5)
         image = axes.imshow(shares.T, aspect="auto", interpolation="nearest", cmap="viridis", extent=extent, vmin=0)
         axes.set(xlabel="update", ylabel="action")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.get_major_locator().set_params(integer=True)
         axes.figure.colorbar(image, label="share")
 
     return _figure(draw, (10, min(6.0, 1.5 + 0.2 * shares.shape[1])))

@@ -15,6 +15,7 @@ from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
 from mlcb_gym.training.curves import ACTIONS, SECONDS, TENSORBOARD
 from mlcb_gym.training.hyperparameters import hyperparameters
+from mlcb_gym.training.provenance import DIGESTS
 from mlcb_gym.training.registry import recipe_class
 from mlcb_gym.training.run import Run
 
@@ -79,7 +80,8 @@ class Group:
         chosen = {each.key: each.default for each in hyperparameters(run.recipe) if each.default != usual[each.key] and each.key != "seed"}
         arguments = {name: value if isinstance(value, str) else json.dumps(value) for name, value in run.environment.arguments.items()}
         made = {"environment": run.environment.id, **arguments, **chosen, "training programs": str(run.programs)}
-        return made | {"validation programs": ", ".join(run.validation), "commit": run.commit, **run.provenance}
+        made_with = {f"digest of {name}" if name in DIGESTS else name: value for name, value in run.provenance.items()}
+        return made | {"validation programs": ", ".join(run.validation), "commit": run.commit} | made_with
 
     @property
     def _first(self) -> Run:

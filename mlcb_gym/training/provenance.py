@@ -10,6 +10,8 @@ from typing import Any
 
 from mlcb_gym import __version__, toolchain
 
+DIGESTS = ("programs", "validation", "files")
+"""The names of digests."""
 PACKAGES = ("gymnasium", "numpy", "ray", "torch")
 
 
