@@ -18,6 +18,7 @@ import pytest
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
+from mlcb_gym.rollout.play import ATTEMPTS, episode, persistent, play_in_order
 from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS, SOURCE
@@ -165,6 +166,20 @@ def test_child_killed_in_mid_step_truncates(make: Make, session: WorkerSession) 
     assert answer(env) == ("the other end closed its channel or died", False, True)
     env.reset(seed=1)
     assert session.pid == worker
+
+
+@pytest.mark.parametrize(("kills", "lost"), [(1, False), (ATTEMPTS, True)])
+def test_lost_episode_is_played_again(kills: int, lost: bool, make: Make, session: WorkerSession, program: Path) -> None:
+    left_to_kill = [signal.SIGKILL] * kills
+
+    def choose(observation: object) -> int:
+        if left_to_kill:
+            signal_only(children(session.pid), left_to_kill.pop())
+            return ENDLESS_ACTION
+        return STOP
+
+    (trace,) = play_in_order([make(programs=program)], [persistent(lambda: episode(program, choose))])
+    assert (trace.lost, trace.error is None) == (lost, not lost)
 
 
 def test_close_in_another_thread_truncates(make: Make) -> None:

@@ -12,12 +12,15 @@ from selectors import EVENT_READ, PollSelector
 from typing import Any, Generic, Protocol, TypeVar
 
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.errors import MlcbError, NoDecisions
+from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.spec import MASK
 
 PARALLEL = 4
 """The number of compilers at work at once, by default."""
+
+ATTEMPTS = 3
+"""How often an episode is played whose compiler is lost."""
 
 LOOK_SECONDS = 1.0
 """The interval of checks on silent compilers: the deadline of one may have passed."""
@@ -54,12 +57,13 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Answer:
-    """The compiler's answer to a command."""
+    """The compiler's answer to a command; ``lost`` where a fault of the machine ended the episode."""
 
     observation: Observation
     info: dict[str, Any]
     ended: bool = False
     reward: float = 0.0
+    lost: bool = False
 
 
 Result = TypeVar("Result")
@@ -85,7 +89,7 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
     except NoDecisions:
         return Trace(name, (), (1.0,))
     except MlcbError as error:
-        return Trace(name, (), (), str(error))
+        return Trace(name, (), (), str(error), lost=isinstance(error, SessionLost))
     actions: list[Delegate | Action] = []
     answers = [answer]
     while not answer.ended and (action := choose(answer.observation)) is not None:
@@ -97,7 +101,16 @@ def episode(program: Any, choose: Decide) -> Script[Trace]:
     measured = {metric: value for metric, value in last.items() if isinstance(value, (int, float))}
     seconds = sum(a.info.get("llvm_seconds", 0.0) for a in answers) if "llvm_seconds" in last and "error" not in last else None
     taken = tuple(action for action in actions if not isinstance(action, Delegate))
-    return Trace(name, taken, ratios, last.get("error"), measured, seconds, len(actions))
+    return Trace(name, taken, ratios, last.get("error"), measured, seconds, len(actions), answer.lost)
+
+
+def persistent(attempt: Callable[[], Script[Trace]]) -> Script[Trace]:
+    """Play an episode, and again where it was lost by a fault of the machine, ``ATTEMPTS`` times at most; each attempt begins anew."""
+    for _ in range(ATTEMPTS):
+        trace = yield from attempt()
+        if not trace.lost:
+            break
+    return trace
 
 
 def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
@@ -198,7 +211,7 @@ class _Lane(Generic[Result]):
             observation, reward, terminated, truncated, info = self.env.receive()
         except MlcbError as error:
             return error
-        return Answer(observation, info, terminated or truncated, reward)
+        return Answer(observation, info, terminated or truncated, reward, truncated)
 
 
 def _resume(script: Script[Result], outcome: Answer | MlcbError | None) -> Command:

@@ -26,6 +26,7 @@ class Trace:
         measured: the metrics that were measured last.
         seconds: the CPU time of the compiler, where that was measured.
         steps: the number of steps; all decisions that were delegated to models are one.
+        lost: whether the episode failed by a fault of the machine, not of the compiler: another attempt may succeed.
     """
 
     program: str
@@ -35,6 +36,7 @@ class Trace:
     measured: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
     steps: int = 0
+    lost: bool = False
 
     @property
     def ratio(self) -> float:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.corpus.bitcode import is_empty
 from mlcb_gym.errors import ProgramError, TrainingError
-from mlcb_gym.rollout.play import Decide, episode, play_in_order
+from mlcb_gym.rollout.play import Decide, episode, persistent, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean
 from mlcb_gym.training.checkpoints import ALGORITHM, read_run, reading, write_checkpoint
 from mlcb_gym.training.curves import SECONDS
@@ -178,7 +178,8 @@ class Trainer:
         network = network_of(self.algorithm)
         network.eval()
         choose = self._player(network)
-        traces = play_in_order(self._validation, (episode(program, choose) for program in self.validation_programs))
+        scripts = (persistent(partial(episode, program, choose)) for program in self.validation_programs)
+        traces = play_in_order(self._validation, scripts)
         network.train()
         ratio = geomean(ratios(self.validation_programs, traces))
         progress = self.progress

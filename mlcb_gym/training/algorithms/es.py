@@ -8,7 +8,7 @@ may give a value as well as a choice. RLlib's learner makes the step.
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import InCompiler
-from mlcb_gym.rollout.play import Decide, episode
+from mlcb_gym.rollout.play import Decide, episode, persistent
 from mlcb_gym.training.recipe import Distillation, Recipe
 from mlcb_gym.training.training_env import Environment, TrainingEnv
 
@@ -133,7 +133,7 @@ def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) ->
     so that its compiler starts where the decisions begin."""
     (first, *_) = env.unwrapped.envs
     drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
-    scripts = (episode(first.programs[i], choose) for i in drawn for choose in players)
+    scripts = (persistent(partial(episode, first.programs[i], choose)) for i in drawn for choose in players)
     return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(players)))
 
 
