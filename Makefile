@@ -29,7 +29,7 @@ $(VENV)/.python: $(VENV)/.system scripts/setup-python.sh pyproject.toml constrai
 
 $(VENV)/.built: $(VENV)/.python $(NATIVE)
 	@echo "setup: building the native half (a few minutes)"
-	$(PY) -m pip install -q --no-build-isolation --no-deps -C cmake.define.MLCB_EXTRA_TASKS=$(CURDIR)/examples/task -e .
+	$(PY) -m pip install -q --no-build-isolation --no-deps --config-settings=cmake.define.MLCB_EXTRA_TASKS=$(CURDIR)/examples/task -e .
 	cp build/*/native/_native.pyi mlcb_gym/
 	touch $@
 
