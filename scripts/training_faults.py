@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path, required=True)
     asked = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this in the background has it ignored, which children inherit
     with tempfile.TemporaryDirectory(prefix="mlcb-faults-") as name, ExitStack() as stack:
         training = Training(Path(name))
         stack.callback(kill_marked)
