@@ -45,6 +45,8 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
     record: ClassVar[TaskRecord] = PosetRLEnv.record
     takes_models = False
+    num_actions = len(ACTIONS)
+    session = None
     objective, metrics = ("size", "size_oz"), ("size", "size_oz")
     observation_space: spaces.Dict
 
