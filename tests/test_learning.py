@@ -21,7 +21,7 @@ FITTING = {
     "posetrl": ("ppo", "dqn", "mlgo", "es"),
     "inliner": ("mlgo", "ppo", "es"),
     "eviction": ("es",),
-    "priority": ("es", "mlgo"),
+    "priority": ("es",),
     "loop_distribution": ("es", "ppo"),
 }
 """The algorithms that learn something of a task within a minute; others take longer, or begin as LLVM does and leave it at first."""

@@ -37,6 +37,7 @@ def evaluate_metrics(
     programs: ProgramsLike,
     *,
     best_of: Sequence[int] = COUNTS,
+    references: bool = True,
     search: bool = False,
     linked: str | None = None,
     seed: int = 1,
@@ -48,6 +49,7 @@ def evaluate_metrics(
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
+        references: also play the policies that do not learn.
         search: also search every program for itself (see ``improve``), in hundreds of episodes each.
         linked: programs whose executables are compared too.
         environment: arguments of all environments, beside those of the policy.
@@ -69,7 +71,10 @@ def evaluate_metrics(
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
-        _add_references(rows, bench, made.record)
+        if references:
+            _add_references(rows, bench, made.record)
+        else:
+            rows.add_baseline()
         if search:
             rows.add(SEARCH, [searched(bench.env(), program) for program in track(bench.programs, description=SEARCH, transient=True)])
         _add_best(rows, bench, made.record, best_of, seed)
@@ -116,12 +121,13 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
 
 def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequence[int], seed: int) -> None:
     """Adds the best of the first policies of each portfolio, and of random episodes, for each of the counts."""
+    most = max(counts, default=0)
     for name, portfolio in record.portfolios.items():
-        tried = [_run(bench, f"{name} {i + 1}", reference) for i, reference in enumerate(portfolio[: max(counts)])]
+        tried = [_run(bench, f"{name} {i + 1}", reference) for i, reference in enumerate(portfolio[:most])]
         for count in counts:
             if count <= len(tried):
                 rows.add(f"{name}, best of {count}", *tried[:count])
-    drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(max(counts))]
+    drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(most)]
     for count in counts:
         rows.add(f"random, best of {count}", *drawn[:count])
 

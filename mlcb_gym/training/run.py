@@ -19,6 +19,7 @@ class Progress:
 
     iteration: int = 0
     steps: int = 0
+    episodes: int = 0
     seconds: float = 0.0
     best_ratio: float = float("inf")
     curve: list[dict[str, float]] = field(default_factory=list)

@@ -157,6 +157,7 @@ class Trainer:
         self._errors += sampled.errors
         self.progress.iteration += 1
         self.progress.steps += sampled.steps
+        self.progress.episodes += len(sampled.ratios) + sampled.errors
         self.progress.seconds += seconds
         ratio = geomean(sampled.ratios) if sampled.ratios else None
         learner = result.get("learners", {}).get(DEFAULT_MODULE_ID, {})

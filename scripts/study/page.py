@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page of the study: a table for each task, and one plot of all."""
+
+import platform
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlcb_gym.evaluation.statistics import Estimate, estimate
+from mlcb_gym.rollout.trace import geomean
+from scripts.study.plan import MINUTES, SEARCH, SEEDS, SPLITS, START, SUBJECTS, Cell
+from scripts.study.play import Result
+
+RANDOM = "random, best of 1"
+PLOT = "study.png"
+TOO_LARGE = 1.25
+"""The largest ratio that the plot shows."""
+
+Results = Mapping[Cell, Result]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method on a task: all its seeds together."""
+
+    method: str
+    seeds: Sequence[float]
+    estimates: Mapping[str, Estimate]
+    compilations: str = ""
+
+    @classmethod
+    def of(cls, method: str, results: Sequence[Result]) -> "Row":
+        """Return the row of a method that was played with some seeds: each program counts with the mean of its seeds."""
+        estimates = {split: _estimate([each.ratios[split] for each in results], results[0].projects) for split in SPLITS}
+        seeds = [geomean(list(each.ratios[SPLITS[-1]].values())) for each in results]
+        mean = np.mean([each.compilations for each in results])
+        return cls(method, seeds, estimates, f"{mean:.0f}" if mean else "")
+
+
+def _estimate(seeds: Sequence[Mapping[str, float]], projects: Mapping[str, str]) -> Estimate:
+    programs = [program for program in seeds[0] if all(program in seed for seed in seeds)]
+    return estimate([geomean([seed[program] for seed in seeds]) for program in programs], [projects[program] for program in programs])
+
+
+def rows(task: str, results: Results) -> Iterator[Row]:
+    """Yield the rows of a task: what does not learn, then the methods that were played."""
+    start = results.get(Cell(task, START, SEEDS[0]))
+    if start is not None:
+        nulls = {method: Row.of(method, [Result(ratios, projects=start.projects)]) for method, ratios in start.references.items()}
+        fixed = [row for method, row in nulls.items() if method != RANDOM and not method.endswith("guarded")]
+        yield nulls[RANDOM]
+        best = min(fixed, key=lambda row: row.estimates["validation"].mean)
+        yield Row(f"best fixed answer: {best.method}", best.seeds, best.estimates)
+    for method in (START, *SUBJECTS[task].methods):
+        played = [result for seed in SEEDS if (result := results.get(Cell(task, method, seed))) is not None]
+        if played:
+            yield Row.of(method, played)
+
+
+def write(folder: Path, results: Results) -> None:
+    """Write the page and its plot."""
+    tables = {task: list(rows(task, results)) for task in SUBJECTS}
+    folder.mkdir(parents=True, exist_ok=True)
+    plot(folder / PLOT, tables)
+    commits = Counter(result.commit for result in results.values())
+    text = [
+        "# Is learning worth it?",
+        "",
+        f"Every task by every method with {MINUTES:g} minutes on two cores and the defaults of `mlcb train`. `make study` measures it, cell by cell.",
+        f"Seeds {', '.join(map(str, SEEDS))}; {platform.machine()}, {_cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
+        "",
+        "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",
+        "the mean of its seeds, intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so that test alone is a",
+        "fair judge. Compilations are those of training and search, validations left out.",
+        f"*{SEARCH}* has as many as the first seed of PPO, for the programs of both splits themselves, which no learning saw.",
+        "",
+        f"![all tasks, test programs]({PLOT})",
+        "",
+    ]
+    for task, lines in tables.items():
+        text += [f"## {task}", "", *_table(lines), ""]
+    (folder / "README.md").write_text("\n".join(text))
+
+
+def _table(lines: Sequence[Row]) -> list[str]:
+    if not lines:
+        return ["Not played yet."]
+    table = ["| method | validation | test | by project | seeds, test | compilations |", "|---|---|---|---|---|---|"]
+    for row in lines:
+        validation, test = (row.estimates[split] for split in SPLITS)
+        seeds = ", ".join(f"{seed:.4f}" for seed in row.seeds)
+        table.append(f"| {row.method} | {validation.mean:.4f} | {test.mean:.4f} | {test.by_project or ''} | {seeds} | {row.compilations} |")
+    return table
+
+
+def plot(path: Path, tables: Mapping[str, Sequence[Row]]) -> None:
+    """Draws a panel for each task: every method's mean over the test programs, and its interval."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    heights = [max(len(lines), 1) for lines in tables.values()]
+    figure, panels = pyplot.subplots(
+        len(tables), figsize=(9, 1.5 + 0.3 * sum(heights)), height_ratios=heights, sharex=True, squeeze=False, layout="constrained"
+    )
+    for axes, (task, lines) in zip(panels[:, 0], tables.items(), strict=True):
+        for place, row in enumerate(lines):
+            found = row.estimates["test"]
+            if found.by_project:
+                axes.plot([found.by_project.low, found.by_project.high], [place, place], color="tab:blue", linewidth=2)
+            axes.plot(row.seeds, [place] * len(row.seeds), "|", color="black")
+            axes.plot(found.mean, place, "o", color="tab:blue")
+        axes.axvline(1.0, color="black", linewidth=0.8)
+        axes.set_yticks(range(len(lines)), [f"{row.method} ({row.estimates['test'].mean:.4f})" for row in lines])
+        axes.set_title(task, fontsize="medium", loc="left")
+        axes.invert_yaxis()
+        axes.grid(axis="x", linewidth=0.4)
+    panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(0.9, TOO_LARGE))
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def _cpu() -> str:
+    """Return the name of the processor."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor")
