@@ -55,11 +55,15 @@ def resident_megabytes(pid: int | None) -> float:
     return int(kilobytes) / 1024
 
 
+def cpu() -> str:
+    """The name of the processor."""
+    return next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "?")
+
+
 def machine() -> str:
     """The machine, the load on it, and the commit."""
-    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "?")
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-    return f"{cpu}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Linux {platform.release()}, commit {commit}"
+    return f"{cpu()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Linux {platform.release()}, commit {commit}"
 
 
 def refuse_beside_training() -> None:

@@ -8,7 +8,6 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.progress import track
 
 from mlcb_gym.corpus.bitcode import is_empty
@@ -24,7 +23,7 @@ from mlcb_gym.evaluation.trace_rows import SEARCH, TraceRows
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order, replay
 from mlcb_gym.rollout.pool import EnvPool
-from mlcb_gym.rollout.random_policy import random
+from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.counterfactual import improve
 
@@ -138,7 +137,7 @@ def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:
 
 def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
     """Return a random episode that depends on the program and the seed alone."""
-    return episode(program, random(np.random.default_rng([*seed, int(program.digest[:8], 16)])))
+    return episode(program, random(rng_of(program, *seed)))
 
 
 def _check_searched(env: CompilerEnv) -> None:

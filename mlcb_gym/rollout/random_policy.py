@@ -11,6 +11,11 @@ from mlcb_gym.rollout.play import Choose, SplitEnv, observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 
 
+def rng_of(program: Any, *seed: int) -> np.random.Generator:
+    """Return the generator of what is drawn for a program: it depends on the seed and the program's digest alone, not on the programs before."""
+    return np.random.default_rng([*seed, int(program.digest[:8], 16)])
+
+
 def random(rng: np.random.Generator) -> Choose:
     """Return the policy that takes any allowed action, all equally likely; of an agent that gives a value, any value."""
 

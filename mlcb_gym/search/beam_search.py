@@ -13,6 +13,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.play import PARALLEL
+from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision, back_up
 from mlcb_gym.spec import MASK
 
@@ -41,7 +42,7 @@ def beam_search(env: CompilerEnv, program: Program, beam: BeamSearch) -> list[De
     Raises:
         TaskError: the environment does not measure after every step.
     """
-    rng = np.random.default_rng([beam.seed, int(program.digest[:8], 16)])
+    rng = rng_of(program, beam.seed)
     env.reset(options={"program": program})
     decisions: dict[Actions, Decision] = {}
     frontier: list[tuple[Actions, CompilerEnv]] = [((), env)]

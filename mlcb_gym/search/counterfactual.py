@@ -16,6 +16,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation, equal_priority
 from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
+from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision
 from mlcb_gym.spec import MASK
 
@@ -58,7 +59,7 @@ def counterfactuals(
     """
     ratio, priorities = _played(env, program, policy, search_priority)
     chances = np.minimum(1.0, decisions * priorities / priorities.sum())
-    drawn = np.flatnonzero(np.random.default_rng([seed, int(program.digest[:8], 16)]).random(len(chances)) < chances)
+    drawn = np.flatnonzero(rng_of(program, seed).random(len(chances)) < chances)
     known: list[Decision] = []
     if not len(drawn):
         return known

@@ -11,6 +11,7 @@ from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import SessionLost, TaskError
+from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision, back_up
 from mlcb_gym.spec import MASK, acting_agent
 
@@ -32,7 +33,7 @@ def exhaustive_search(
     """
     if env.objective is None:
         raise TaskError(f"{env.task}: a search needs an outcome, expected a reward that measures")
-    tree = _Tree(equivalence_key, np.random.default_rng([seed, int(program.digest[:8], 16)]))
+    tree = _Tree(equivalence_key, rng_of(program, seed))
     env.reset(options={"program": program})
     root = tree.state((), env.observation)
     while not root.complete and tree.sequences < sequences:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a run was made with, beside what its recipe and its environment say: a run with the same gives the same policy."""
+"""The versions and digests that a run was made with, beside its recipe and its environment: a run with the same gives the same policy."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a sweep found: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
+"""The outcomes of a sweep: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

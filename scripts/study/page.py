@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.report import cpu
 from mlcb_gym.evaluation.statistics import Estimate, estimate
 from mlcb_gym.rollout.trace import geomean
 from scripts.study.plan import MINUTES, SEARCH, SEEDS, SPLITS, START, SUBJECTS, Cell
@@ -70,7 +71,7 @@ def write(folder: Path, results: Results) -> None:
         "# Is learning worth it?",
         "",
         f"Every task by every method with {MINUTES:g} minutes on two cores and the defaults of `mlcb train`. `make study` measures it, cell by cell.",
-        f"Seeds {', '.join(map(str, SEEDS))}; {platform.machine()}, {_cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
+        f"Seeds {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
         "",
         "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",
         "the mean of its seeds, intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so that test alone is a",
@@ -122,9 +123,3 @@ def plot(path: Path, tables: Mapping[str, Sequence[Row]]) -> None:
     panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(0.9, TOO_LARGE))
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
-
-
-def _cpu() -> str:
-    """Return the name of the processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor")

@@ -25,6 +25,7 @@ from mlcb_gym.export.export import export_policy
 from mlcb_gym.rollout.play import Choose, Script, episode
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random as random_policy
+from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.decisions import read_decisions, search_all
 from mlcb_gym.search.strategies import search_in
@@ -67,7 +68,7 @@ class Result:
     searched: int = 0
     updates: int = 0
     seconds: float = 0.0
-    commit: str = field(default_factory=current_commit)
+    commit: str = ""
 
     def write(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +110,7 @@ def play(cell: Cell, folder: Path, *, minutes: float = MINUTES, compilations: in
     progress = read_run(folder / "run" / "last")["progress"]
     policy = export_policy(best, folder / "policy")
     made = searched.outcomes + progress["episodes"]
-    result = Result({}, compilations=made, searched=searched.programs, updates=progress["iteration"], seconds=seconds)
+    result = Result({}, compilations=made, searched=searched.programs, updates=progress["iteration"], seconds=seconds, commit=current_commit())
     for split in SPLITS:
         whole = cell.method == START and cell.seed == 1
         evaluation = evaluate_metrics(policy, cell.programs(split), best_of=(1,) if whole else (), references=whole)
@@ -127,7 +128,7 @@ def _known(programs: Sequence[str], ratios: Sequence[float | None]) -> dict[str,
 
 @dataclass(frozen=True)
 class Searched:
-    """What was searched."""
+    """The number of programs that were searched, and of outcomes that were measured."""
 
     programs: int = 0
     outcomes: int = 0
@@ -160,7 +161,7 @@ def _search_part(cell: Cell, programs: Sequence[Program], folder: Path, ends: fl
 def _search_each(cell: Cell, compilations: int) -> Result:
     """Search the programs of both splits themselves, each by hill climbing with an equal part of the compilations."""
     started = time.monotonic()
-    result = Result({})
+    result = Result({}, commit=current_commit())
     chosen = {split: resolve(cell.programs(split)) for split in SPLITS}
     tries = max(1, compilations // sum(map(len, chosen.values())))
     made = env_class(cell.task)
@@ -182,7 +183,7 @@ def climb(program: Any, *, tries: int, seed: int, usual: Choose | None) -> Scrip
     Args:
         usual: the compiler's own heuristic, which the first episode follows; a random one where there is none.
     """
-    rng = np.random.default_rng([seed, int(program.digest[:8], 16)])
+    rng = rng_of(program, seed)
     best = yield from episode(program, usual or random_policy(rng))
     for _ in range(tries - 1):
         trace = yield from episode(program, _changed(best.actions, rng, usual or random_policy(rng)))

@@ -34,7 +34,7 @@ TENSORS = (
 
 
 class ToyTiming:
-    """What a compiler's environment says of its time."""
+    """The times of a compiler's environment."""
 
     waiting = 0.0
 
