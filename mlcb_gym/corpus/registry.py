@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mlcb_gym.corpus import bitcode, corpora
@@ -36,9 +37,13 @@ class Corpus:
 
 
 def _embedded(uri: str) -> Iterator[Program]:
-    for source in corpora.embedded(uri):
-        shipped, name = source.with_suffix(".bc"), f"embedded/{source.parent.name}/{source.stem}"
-        yield Program.of(name, name, shipped if shipped.exists() else bitcode.bitcode(source), source.stem)
+    return map(_embedded_program, corpora.embedded(uri))
+
+
+@cache
+def _embedded_program(source: Path) -> Program:
+    shipped, name = source.with_suffix(".bc"), f"embedded/{source.parent.name}/{source.stem}"
+    return Program.of(name, name, shipped if shipped.exists() else bitcode.bitcode(source), source.stem)
 
 
 def _embedded_source(program: Program, folder: Path) -> Path:

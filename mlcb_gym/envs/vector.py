@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """N compilers at work behind one Python process: every action is sent before the first observation is awaited."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
+from gymnasium.vector.utils import batch_space
 
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.driver import Timing
@@ -38,8 +38,9 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise ValueError("autoreset_mode=SAME_STEP: expected NEXT_STEP or DISABLED")
         self.envs: list[CompilerEnv] = []
         try:
-            for _ in range(num_envs):
-                self.envs.append(make(session=self.envs[0].session if self.envs else session, **kwargs))
+            self.envs.append(make(session=session, **kwargs))
+            shared = {**kwargs, "session": self.envs[0].session, "programs": self.envs[0].programs}
+            self.envs.extend(make(**shared) for _ in range(num_envs - 1))
         except BaseException:
             self.close_extras()
             raise
@@ -101,6 +102,23 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         for env in reversed(self.envs):
             env.close()
 
-    def _batch(self, observations: list[Observation]) -> Observation:
-        space = self.single_observation_space
-        return cast(Observation, concatenate(space, observations, create_empty_array(space, self.num_envs)))
+    def _batch(self, observations: Sequence[Observation]) -> Observation:
+        return stacked(observations)
+
+    def _add_info(self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int) -> dict[str, Any]:
+        """Gymnasium's, which makes three arrays for every entry, but for entries that other sub-environments have made room for."""
+        new = {}
+        for name, value in env_info.items():
+            if name in vector_infos and not isinstance(value, dict):
+                vector_infos[name][env_num], vector_infos[f"_{name}"][env_num] = value, True
+            else:
+                new[name] = value
+        return super()._add_info(vector_infos, new, env_num) if new else vector_infos
+
+
+def stacked(observations: Sequence[Any]) -> Any:
+    """Return observations, arrays or dicts of them, with the sub-environments as their first dimension."""
+    first = observations[0]
+    if isinstance(first, dict):
+        return {name: stacked([each[name] for each in observations]) for name in first}
+    return np.stack(observations)

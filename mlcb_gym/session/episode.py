@@ -5,9 +5,10 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from functools import partial
+from types import TracebackType
 
 from mlcb_gym import _native
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
@@ -197,12 +198,14 @@ def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
         raise SessionLost(f"the compiler said {begin!r} where its process id was due") from error
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raises errors of the channel, and of a machine without resources, as errors of this package."""
-    try:
-        yield
-    except _native.PeerError as error:
-        raise CompilerError(str(error)) from error
-    except (_native.NativeError, OSError) as error:
-        raise SessionLost(str(error)) from error
+class translated(AbstractContextManager[None]):
+    """Raises errors of the channel, and of a machine without resources, as errors of this package.
+
+    A class, because a generator would cost as much as the message itself.
+    """
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, _native.PeerError):
+            raise CompilerError(str(error)) from error
+        if isinstance(error, _native.NativeError | OSError):
+            raise SessionLost(str(error)) from error

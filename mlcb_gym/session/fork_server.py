@@ -5,7 +5,6 @@ import json
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from mlcb_gym import _native
@@ -85,7 +84,7 @@ class ForkServerSession(ABC):
             raise SessionLost(f"{self.name}: ended, or cannot be reached")
         assert self._control is not None
         with translated():
-            payload = json.dumps(asdict(request) | {"digest": spec.digest} | self._program(request))
+            payload = json.dumps(vars(request) | {"digest": spec.digest} | self._program(request), default=vars)
             ours, theirs = socket.socketpair()
         try:
             self._control.begin(payload, theirs.detach(), seconds + len(payload) / SLOWEST_LINE)

@@ -2,6 +2,7 @@
 """The wall time of a training run, by part."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -13,10 +14,10 @@ from mlcb_gym.training.training_env import TrainingEnv
 
 
 class Stopwatch:
-    """The seconds spent in chosen methods."""
+    """The seconds spent in chosen methods, by a clock."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.seconds, self._clock = 0.0, clock
 
     def watch(self, owner: Any, *methods: str) -> None:
         """Time the calls of these methods of one object. They must not call one another."""
@@ -26,19 +27,20 @@ class Stopwatch:
     def _timed(self, method: Any) -> Any:
         @wraps(method)
         def timed(*args: Any, **kwargs: Any) -> Any:
-            started = time.perf_counter()
+            started = self._clock()
             try:
                 return method(*args, **kwargs)
             finally:
-                self.seconds += time.perf_counter() - started
+                self.seconds += self._clock() - started
 
         return timed
 
 
-def watch_model(algorithm: Algorithm) -> Stopwatch:
-    """Time the network itself: its forward passes, losses, gradients and their application."""
-    watch = Stopwatch()
-    watch.watch(algorithm.env_runner.module, "forward_exploration")
+def watch_model(algorithm: Algorithm, clock: Callable[[], float] = time.perf_counter) -> Stopwatch:
+    """Time the network itself: its forward passes, the draw of actions, losses, gradients and their application."""
+    watch = Stopwatch(clock)
+    watch.watch(algorithm.env_runner.module, "_forward_exploration")
+    watch.watch(algorithm.env_runner, "drawn")
     learner = algorithm.learner_group._learner
     watch.watch(learner.module, "forward_train")
     watch.watch(learner, "compute_losses", "compute_gradients", "apply_gradients")

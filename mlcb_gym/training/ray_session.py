@@ -6,7 +6,9 @@ import os
 import shutil
 import socket
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import gymnasium
@@ -18,6 +20,8 @@ from mlcb_gym.training.training_env import register_for_rllib
 
 PREFIX = "mlcb-ray-"
 """The beginning of the name of a session's folder; the process that owns it follows."""
+SEEDING = "torch._inductor"
+"""What RLlib imports when it seeds PyTorch, for seconds: that is done while Ray starts."""
 CONNECT_SECONDS = 10.0
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
@@ -39,6 +43,7 @@ def start_ray(processes: int = 1, *, cpus: int | None = None) -> None:
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind
         atexit.register(_end_ray, folder)
+        Thread(target=import_module, args=(SEEDING,)).start()
         ray.init(num_cpus=max(cpus or 1, processes), include_dashboard=False, object_store_memory=128 << 20, _temp_dir=folder, **QUIET)
     register_for_rllib()
 

@@ -11,6 +11,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from mlcb_gym.agents.architecture import model_config
+from mlcb_gym.agents.batch_env_runner import BatchEnvRunner
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -102,7 +103,7 @@ class Recipe(ABC):
     gamma: float = 1.0
     lr: float = 3e-4
     steps_per_iteration: int = 1024
-    statistics_episodes: int = 128
+    statistics_episodes: int = 32
     shaping: Shaping = field(default_factory=Shaping)
     network: NetworkConfig = field(default_factory=NetworkConfig)
     distillation: Distillation = field(default_factory=Distillation)
@@ -137,6 +138,7 @@ class Recipe(ABC):
             config.framework("torch")
             .environment(env=RLLIB_NAME, env_config=env_config, disable_env_checking=True, normalize_actions=False)
             .env_runners(
+                env_runner_cls=BatchEnvRunner,
                 num_env_runners=self.num_env_runners,
                 num_envs_per_env_runner=self.num_envs,
                 sample_timeout_s=SAMPLE_SECONDS,
