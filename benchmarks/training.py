@@ -2,6 +2,7 @@
 """Training: what more processes and more compile servers gain, and what RLlib, a start and a sweep cost."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from ray.rllib.env.env_runner import EnvRunner
 
 import mlcb_gym  # noqa: F401  (registers the environments)
 from benchmarks.report import Figure
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.profile import watch_model
 from mlcb_gym.training.ray_session import start_ray
@@ -29,6 +32,7 @@ PROGRAMS, JUDGE = "embedded/train", "embedded/validation/huffman"
 ENVIRONMENT = Environment("PosetRL-v0", {"programs": PROGRAMS})
 MLCB = [sys.executable, "-m", "mlcb_gym"]
 ROUNDS, STEPS, SEED = 3, 400, 1
+SERVED, COMPILATIONS = 16, 20
 TRIALS, UPDATES = 4, 4
 SMALL = ["--programs", PROGRAMS, "--validation", JUDGE, "--set", "steps_per_iteration=512", "--iterations", str(UPDATES)]
 
@@ -37,6 +41,8 @@ def figures() -> Iterator[Figure]:
     one, two = np.transpose([[_sampled_per_second(runners) for runners in (1, 2)] for _ in range(ROUNDS)])
     note = f"an environment in each, nothing learns; median of {ROUNDS} rounds in turns, {(two / one).min():.2f} to {(two / one).max():.2f}"
     yield Figure("2 processes that sample / 1, steps per second", float(np.median(two / one)), "x", 1.6, 1.85, higher=True, note=note)
+    note = "clang on a core of its own; compile servers on this machine gain no more"
+    yield Figure("2 compilers / 1, throughput", _ceiling(), "x", note=note)
     with _server(0) as first, _server(1) as second:
         alone, both = np.transpose([[_served_per_second(uri) for uri in (first, f"{first},{second}")] for _ in range(ROUNDS)])
     note = f"a core for each; median of {ROUNDS} rounds in turns, {(both / alone).min():.2f} to {(both / alone).max():.2f}"
@@ -75,15 +81,31 @@ def _sample(runner: EnvRunner, steps: int) -> int:
     return sum(len(episode) for episode in runner.sample(num_timesteps=steps, explore=True))
 
 
+def _ceiling() -> float:
+    """What two cores gain over one, which may be threads of one core, for compilers that do not know of one another."""
+    return 2 * _compile_seconds(0) / _compile_seconds(0, 1)
+
+
+def _compile_seconds(*cores: int) -> float:
+    (source,) = corpora.embedded("embedded/train/aho_corasick")
+    compile_it = [str(toolchain.tool("clang")), "-O3", "-w", "-c", str(source), "-o", "/dev/null"]
+    command = ["bash", "-c", f"for i in $(seq {COMPILATIONS}); do {shlex.join(compile_it)}; done"]
+    started = time.perf_counter()
+    running = [subprocess.Popen(["taskset", "--cpu-list", str(core), *command]) for core in cores]
+    for each in running:
+        each.wait()
+    return time.perf_counter() - started
+
+
 def _served_per_second(session: str) -> float:
-    """Steps of random actions in four environments on compile servers."""
+    """Steps of random actions in environments on compile servers."""
     rng = np.random.default_rng(SEED)
-    arguments: dict[str, Any] = {"programs": PROGRAMS, "session": session}
-    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=4, vectorization_mode="vector_entry_point", **arguments)) as envs:
+    arguments: dict[str, Any] = {"programs": PROGRAMS, "session": session, "dense": False}
+    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=SERVED, vectorization_mode="vector_entry_point", **arguments)) as envs:
         observation, _ = envs.reset(seed=SEED)
         started = time.perf_counter()
-        for _ in range(STEPS // 4):
-            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in observation["action_mask"]])
+        for _ in range(2 * STEPS // SERVED):
+            actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in observation["action_mask"]])
             observation, *_ = envs.step(actions)
         return envs.unwrapped.timing.steps / (time.perf_counter() - started)
 
@@ -91,7 +113,7 @@ def _served_per_second(session: str) -> float:
 @contextmanager
 def _server(core: int) -> Iterator[str]:
     """A compile server on one core; yields its address."""
-    command = ["taskset", "--cpu-list", str(core), *MLCB, "serve", "--workers", "5"]
+    command = ["taskset", "--cpu-list", str(core), *MLCB, "serve", "--workers", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

@@ -2,6 +2,7 @@
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -60,10 +61,29 @@ def test_options_of_train_are_in_groups() -> None:
 
 
 def test_shipped_policies_are_named_by_their_tasks(tmp_path: Path) -> None:
-    done = mlcb("clang-config", "posetrl", "loop-distribution", "--guard", "--output", tmp_path / "mlcb.cfg")
+    done = mlcb("clang-config", "posetrl", "loop-distribution", "--no-aot", "--output", tmp_path / "mlcb.cfg")
     assert done.returncode == 0
     written = (tmp_path / "mlcb.cfg").read_text()
     assert all(f"onnx:{shipped()[name].resolve()}" in written for name in ("posetrl", "loop_distribution"))
+
+
+def test_policy_is_compiled_once_and_named_by_what_it_is_made_of(tmp_path: Path) -> None:
+    written = []
+    for policy in ("priority", "priority", tmp_path / "other"):
+        if policy == tmp_path / "other":
+            shutil.copytree(shipped()["priority"], policy)
+            (policy / "policy.json").write_text((policy / "policy.json").read_text() + "\n")
+        assert mlcb("clang-config", policy, "--output", tmp_path / "mlcb.cfg").returncode == 0
+        (named,) = re.findall(r"-mlcb-runner=aot:(.*/priority-[0-9a-f]{16}\.so)", (tmp_path / "mlcb.cfg").read_text())
+        written.append((named, Path(named).stat().st_mtime_ns))
+    assert written[0] == written[1]
+    assert written[2][0] != written[0][0]
+
+
+def test_guard_of_a_task_without_a_measure_is_refused(tmp_path: Path) -> None:
+    done = mlcb("clang-config", "posetrl", "loop-distribution", "--guard", "--output", tmp_path / "mlcb.cfg")
+    assert_one_line(done, "the guard has no measure of loop_distribution: expected --no-guard, or no policy for it")
+    assert not (tmp_path / "mlcb.cfg").exists()
 
 
 def test_compiled_policy_that_ships_is_written_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -399,10 +399,12 @@ def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:
 def test_guard_of_loops_is_one_line_and_no_output(policy: tuple[Team, Path], tmp_path: Path) -> None:
     _, folder = policy
     (tmp_path / "kernel.c").write_text(source(named(KERNEL)))
-    write_clang_config(tmp_path / "mlcb.cfg", [folder], guard=True)
+    write_clang_config(tmp_path / "mlcb.cfg", [folder])
     command: list[str | Path] = [
         toolchain.tool("clang"),
         f"--config={tmp_path}/mlcb.cfg",
+        "-mllvm",
+        "-mlcb-guard",
         "-O3",
         "-w",
         "-c",

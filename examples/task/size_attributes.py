@@ -73,6 +73,7 @@ class SizeAttributesEnv(CompilerEnv):
     heuristic = "decision_default"
     record = TaskRecord(
         columns={metric: (metric, f"{metric}_default") for metric in ("size", "text")},
+        guardable=False,
         baseline="-Oz",
         reference_policies={"always": ReferencePolicy(choose=last_allowed)},
     )

@@ -97,7 +97,7 @@ def _each(change: Callable[[Any], Any], arrays: Any) -> Any:
 
 
 class BatchEnvRunner(SingleAgentEnvRunner):
-    """Samples as RLlib's own runner does, five times as fast: what the vector environment gives stays in its arrays until an episode leaves.
+    """Samples the same as RLlib's own runner: what the vector environment gives stays in its arrays until episodes leave.
 
     For ``config.env_runners(env_runner_cls=BatchEnvRunner)``, with a vector environment whose observations are arrays of their own at each
     step, and a module that takes observations as they are, as those of this package do. RLlib's connectors between environment and module,
@@ -138,7 +138,10 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             for index in np.flatnonzero(self._resetting):
                 how = {"terminated": bool(terminated[index]), "truncated": bool(truncated[index])}
                 ended.append((index, self._chunks[index], len(recording), how))
-        return self._left(recording, ended, steps)
+        done, going = self._left(recording, ended[:num_episodes])
+        self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+        self._increase_sampled_metrics(steps, len(done))
+        return done if num_timesteps is None else done + going
 
     def _reset(self) -> None:
         """Begin an episode in every sub-environment; those under way are dropped."""
@@ -169,7 +172,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         tensor = torch.from_numpy(array).to(self._device)
         return tensor.float() if tensor.is_floating_point() else tensor
 
-    def _left(self, recording: Recording, ended: Sequence[tuple[Any, ...]], steps: int) -> list[SingleAgentEpisode]:
+    def _left(self, recording: Recording, ended: Sequence[tuple[Any, ...]]) -> tuple[list[SingleAgentEpisode], list[SingleAgentEpisode]]:
         """Return the episodes that have ended, and what there is of the others, which go on with the next sampling."""
         batched, spaces = recording.batched(), self.get_spaces()[INPUT_ENV_SINGLE_SPACES]
         done = [batched.episode(index, chunk, end, spaces, **how) for index, chunk, end, how in ended]
@@ -181,13 +184,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                 going.append(batched.episode(index, chunk, len(recording), spaces))
                 self._ongoing_episodes_for_metrics[chunk.id].append(going[-1])
             self._chunks[index] = Chunk(0, chunk.t_started + length, chunk.id)
-        self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
-        self._increase_sampled_metrics(steps, len(done))
-        return done + going
+        return done, going
 
 
 def _array(value: Any) -> Any:
     return value.numpy(force=True) if isinstance(value, torch.Tensor) else value
-
-
-__all__ = ["BatchEnvRunner"]

@@ -2,6 +2,7 @@
 """``mlcb export``, ``mlcb aot`` and ``mlcb clang-config``: policies on their way into compilers."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from mlcb_gym.cli.shared_options import POLICY, Cpu
 from mlcb_gym.envs import env_class
+from mlcb_gym.errors import PolicyError, ToolchainError
 
 
 def export(
@@ -58,13 +60,26 @@ def clang_config(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
+    aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
 ) -> None:
     """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
 
-    A policy that orders passes takes the place of clang's own at every level but -O0; the levels that it was trained for stand on its card.
+    A policy that orders passes takes the place of clang's optimizations at every level but -O0; the levels that it was trained for stand on its card.
     """
     from mlcb_gym import toolchain
-    from mlcb_gym.export.clang_config import write_clang_config
+    from mlcb_gym.export.clang_config import check_policies, write_clang_config
 
-    write_clang_config(output, policies, guard=guard)
+    check_policies(policies, guard=guard)
+    write_clang_config(output, [_compiled(policy) if aot and policy.is_dir() else policy for policy in policies], guard=guard)
     print(f"{toolchain.tool('clang')} --config={output.resolve()}")
+
+
+def _compiled(policy: Path) -> Path:
+    """Return a policy folder compiled ahead of time; itself where that cannot be done here."""
+    from mlcb_gym.export.aot import compiled
+
+    try:
+        return compiled(policy)
+    except (PolicyError, ToolchainError) as error:
+        print(f"not compiled ahead of time, ONNX Runtime decides: {error}", file=sys.stderr)
+        return policy

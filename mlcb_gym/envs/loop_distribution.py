@@ -121,7 +121,16 @@ class LoopDistributionEnv(CompilerEnv):
     """
 
     task = "loop_distribution"
-    record = TaskRecord(corpus="loops", recipe="es", network="graph", evaluator="run_time", baseline="-O3", equivalence_key=partition, parity="loops")
+    record = TaskRecord(
+        corpus="loops",
+        recipe="es",
+        network="graph",
+        evaluator="run_time",
+        guardable=False,
+        baseline="-O3",
+        equivalence_key=partition,
+        parity="loops",
+    )
     parameters = ("pipeline", "optsize", "dimension")
 
     def __init__(

@@ -7,11 +7,14 @@ import platform
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from hashlib import sha256
+from importlib.metadata import version
 from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from mlcb_gym import _native
 from mlcb_gym.errors import PolicyError
@@ -56,6 +59,21 @@ def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Pat
         _compare(folder, library, spec, agents)
         os.replace(library, output)
     return output
+
+
+def compiled(folder: Path) -> Path:
+    """Return the policy in ``folder`` compiled for this machine's usual level, from the user's cache where it has been compiled before.
+
+    Its name holds a digest of all that it is made of: builds and compiler caches that know the name see another one where anything changes.
+
+    Raises:
+        PolicyError, ToolchainError: as ``compile_policy``.
+    """
+    manifest, level = read_manifest(folder), default_cpu()
+    parts = [folder / MANIFEST, *(folder / name for _, name in sorted(manifest["agents"].items())), *sorted(include().glob("Aot*.h"))]
+    digest = sha256("\0".join([version("mlcb_gym"), level, *(sha256(part.read_bytes()).hexdigest() for part in parts)]).encode()).hexdigest()
+    cached = user_cache_path("mlcb_gym") / "policies" / f"{manifest['task']}-{digest[:16]}.so"
+    return cached if cached.exists() else compile_policy(folder, cached, cpu=level)
 
 
 def _link(folder: Path, manifest: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], cpu: str, work: Path) -> Path:

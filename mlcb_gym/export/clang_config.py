@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.envs import env_class, environments
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
 
@@ -25,15 +26,13 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
 
     Raises:
-        PolicyError: some are no policies, or two are for one task.
+        PolicyError: some are no policies, two are for one task, or the guard cannot compare what one decides.
     """
-    _check(policies)
-    lines = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
-    for policy in policies:
-        lines += ["-mllvm", f"-mlcb-runner={runner_uri(policy)}"]
-    if guard:
-        lines += ["-mllvm", "-mlcb-guard"]
-    return "\n".join(lines) + "\n"
+    check_policies(policies, guard=guard)
+    options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={runner_uri(policy)}" for policy in policies)]
+    options += ["-mlcb-guard"] * guard
+    # Clang hands -mllvm itself to its assembler too, which loads no plugin.
+    return "\n".join([f"-fpass-plugin={toolchain.plugin()}", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options), ""])
 
 
 def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False) -> None:
@@ -44,8 +43,8 @@ def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = Fa
     unfinished.replace(path)
 
 
-def _check(policies: Sequence[Path]) -> None:
-    """Raise a PolicyError that names all that are no policies, or two for one task."""
+def check_policies(policies: Sequence[Path], *, guard: bool) -> None:
+    """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard."""
     decides: dict[str, Path] = {}
     wrong: list[str] = []
     for policy in policies:
@@ -56,6 +55,8 @@ def _check(policies: Sequence[Path]) -> None:
             continue
         if task in decides:
             wrong.append(f"{policy}: decides about {task}, as {decides[task]} does: expected one policy for each task")
+        elif guard and task in environments() and not env_class(task).record.guardable:
+            wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
         decides.setdefault(task, policy)
     if wrong:
         raise PolicyError("; ".join(wrong))

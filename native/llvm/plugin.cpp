@@ -24,8 +24,19 @@ __attribute__((constructor(101))) static void checkHost() {
   _exit(1);
 }
 
+/// Whether a builder has the plugin's passes already: two configuration files both name it.
+static bool isRegistered(PassBuilder &Builder) {
+  FunctionPassManager Passes;
+  llvm::Error Unknown = Builder.parsePassPipeline(Passes, "mlcb-loop-distribute<never>");
+  const bool Known = !Unknown;
+  consumeError(std::move(Unknown));
+  return Known;
+}
+
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "mlcb_gym", LLVM_VERSION_STRING, [](PassBuilder &Builder) {
+            if (isRegistered(Builder))
+              return;
             mlcb::registerPolicyPasses(Builder);
             mlcb::registerLoopDistribution(Builder);
           }};

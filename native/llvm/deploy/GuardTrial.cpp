@@ -47,13 +47,4 @@ std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Tria
       .value_or(std::nullopt);
 }
 
-void remark(const Twine &Message, Module &M) {
-  auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
-  if (Body == M.end())
-    return;
-  OptimizationRemark Remark("mlcb", "Guard", DiagnosticLocation(), &Body->getEntryBlock());
-  Remark << Message.str();
-  M.getContext().diagnose(Remark);
-}
-
 } // namespace mlcb

@@ -5,6 +5,7 @@
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/Measure.h"
 #include "llvm/pipeline/PassRunner.h"
+#include "llvm/task/Remark.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -34,7 +35,8 @@ Verdict compare(Module &M, measure::Measurer &Target, function_ref<Expected<void
 }
 
 void remark(const Verdict &V, StringRef Heuristic, Module &M) {
-  remark("policy: " + inWords(V.Policy) + ", " + Heuristic + ": " + inWords(V.Heuristic) + "; kept: " + (V.isForPolicy() ? "policy" : Heuristic), M);
+  remark("Guard",
+         "policy: " + inWords(V.Policy) + ", " + Heuristic + ": " + inWords(V.Heuristic) + "; kept: " + (V.isForPolicy() ? "policy" : Heuristic), M);
 }
 
 } // namespace mlcb

@@ -31,20 +31,20 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<Decider> Who = PolicySet::ofCommandLine().decide(Task, Task.heuristic(), M);
-    Expected<void> Done = Who ? follow(*Who, M) : Unexpected(Who.error());
+    Expected<Choice> Chosen = PolicySet::ofCommandLine().choose(Task, Task.heuristic(), M);
+    Expected<void> Done = Chosen ? follow(*Chosen, M) : Unexpected(Chosen.error());
     if (!Done)
       failCompilation(M, Done.error());
     return PreservedAnalyses::none();
   }
 
 private:
-  Expected<void> follow(Decider Who, Module &M) {
-    if (Who == Decider::Heuristic)
+  Expected<void> follow(Choice &Chosen, Module &M) {
+    if (Chosen.Who == Decider::Heuristic)
       return runPipeline(Task.heuristic(), M);
-    if (Who == Decider::Nobody)
+    if (Chosen.Who == Decider::Nobody)
       return Unexpected(PolicySet::ofCommandLine().noPolicyFor(Task));
-    return {};
+    return Chosen.run(M);
   }
 
   const TaskRegistration &Task;

@@ -117,12 +117,18 @@ Expected<std::unique_ptr<measure::Measurer>> PolicySet::measurerFor(const Module
   return std::move(*Target);
 }
 
-Expected<Decider> PolicySet::decide(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
+static Choice notThePolicy(Decider Who) {
+  Choice Made;
+  Made.Who = Who;
+  return Made;
+}
+
+Expected<Choice> PolicySet::choose(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (!Runner)
     return Unexpected(Runner.error());
   if (!*Runner || !(*Runner)->decides())
-    return *Runner ? Decider::Heuristic : Decider::Nobody;
+    return notThePolicy(*Runner ? Decider::Heuristic : Decider::Nobody);
   if (auto Allowed = checkGuard(**Runner); !Allowed)
     return Unexpected(Allowed.error());
   auto Target = measurerFor(M);
@@ -135,14 +141,18 @@ Expected<Decider> PolicySet::decide(const TaskRegistration &Task, StringRef Heur
   if (auto Ready = (*Runner)->isRemote() ? (*Bound)->prepareAll() : Expected<void>(); !Ready)
     return Unexpected(Ready.error());
 
-  auto RunPolicy = [&] { return (*Bound)->run(M, **Runner, {}).map([](EndReason) {}); };
-  if (Guarded) {
-    const Verdict V = compare(M, **Target, RunPolicy, Heuristic);
-    remark(V, Heuristic, M);
-    if (!V.isForPolicy())
-      return Decider::Heuristic;
-  }
-  return RunPolicy().map([] { return Decider::Policy; });
+  Choice Policy{Decider::Policy, std::move(*Runner), std::move(*Target), std::move(*Bound)};
+  if (!Guarded)
+    return Policy;
+  const Verdict V = compare(M, *Policy.Target, [&] { return Policy.run(M); }, Heuristic);
+  remark(V, Heuristic, M);
+  if (V.isForPolicy())
+    return Policy;
+  return notThePolicy(Decider::Heuristic);
+}
+
+Expected<void> Choice::run(Module &M) {
+  return Bound->run(M, *Runner, {}).map([](EndReason) {});
 }
 
 } // namespace mlcb

@@ -9,11 +9,22 @@
 
 namespace mlcb {
 
-/// How a task was decided on a module.
+/// Who decides a task on a module.
 enum class Decider {
   Nobody,    // every policy is for another task
-  Heuristic, // `default:`, or the guard prefers it: the module is as it was
-  Policy     // the module is the policy's result
+  Heuristic, // `default:`, or the guard prefers it
+  Policy
+};
+
+/// Who decides a task on a module, and with what.
+struct Choice {
+  Decider Who = Decider::Nobody;
+  std::unique_ptr<ModelRunner> Runner;       // and the rest, if it is the policy
+  std::unique_ptr<measure::Measurer> Target; // outlives what is bound
+  std::unique_ptr<BoundTask> Bound;
+
+  /// Runs the policy on the module.
+  Expected<void> run(llvm::Module &M);
 };
 
 /// The policies that -mlcb-runner names, and the guard that -mlcb-guard asks for. One a thread, as a runner belongs to one.
@@ -55,8 +66,8 @@ public:
   /// Measures for the target of a module.
   Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M) const;
 
-  /// Runs the task's policy on the module; with -mlcb-guard only if the result is not larger than that of the heuristic, a pipeline.
-  Expected<Decider> decide(const TaskRegistration &Task, llvm::StringRef Heuristic, llvm::Module &M);
+  /// The policy is chosen where there is one; with -mlcb-guard only if its result is not larger than that of the heuristic, a pipeline.
+  Expected<Choice> choose(const TaskRegistration &Task, llvm::StringRef Heuristic, llvm::Module &M);
 
 private:
   Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);

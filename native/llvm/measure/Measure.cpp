@@ -24,7 +24,7 @@ public:
         PerFunction(PerFunction) {}
 
   Size size(const Module &M) {
-    if (PerFunction)
+    if (PerFunction && !M.getDataLayoutStr().empty())
       if (auto Composed = Functions.size(M))
         return *Composed;
     Cache.count(SharedCache::WholeModules);
@@ -78,6 +78,8 @@ private:
   Size wholeModuleSize(const Module &M) {
     Size Result;
     std::unique_ptr<Module> Clone = cloneExactly(M);
+    if (Clone->getDataLayoutStr().empty())
+      Clone->setDataLayout(TM->createDataLayout());
     Generator->run(
         *Clone, [](MachineFunction &) {}, [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
     return Result;

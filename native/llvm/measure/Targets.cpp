@@ -4,6 +4,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace llvm;
 
@@ -38,17 +39,18 @@ static Error checkCpu(const TargetMachine &Machine, StringRef Cpu) {
   return createStringError("target " + Machine.getTargetTriple().str() + ": unknown cpu '" + Cpu + "'");
 }
 
-Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Triple, StringRef Cpu) {
+Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Named, StringRef Cpu) {
   InitializeAllTargetInfos();
+  const Triple Used = Named.empty() ? Triple(sys::getDefaultTargetTriple()) : Named;
   std::string Why;
-  const Target *Found = TargetRegistry::lookupTarget(Triple, Why);
+  const Target *Found = TargetRegistry::lookupTarget(Used, Why);
   if (!Found)
-    return createStringError("target " + Triple.str() + ": " + Why);
+    return createStringError("target " + Used.str() + ": " + Why);
   initializeBackend(Found->getBackendName());
   std::unique_ptr<TargetMachine> Machine(
-      Found->createTargetMachine(Triple, Cpu, "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+      Found->createTargetMachine(Used, Cpu, "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
   if (!Machine)
-    return createStringError("target " + Triple.str() + ": has no code generator");
+    return createStringError("target " + Used.str() + ": has no code generator");
   if (Error E = checkCpu(*Machine, Cpu))
     return E;
   return Machine;

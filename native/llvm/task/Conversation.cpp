@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/task/Conversation.h"
 
+#include "llvm/task/Remark.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -50,6 +52,7 @@ Expected<EndReason> Conversation::finish(function_ref<Expected<void>()> Final, s
   if (auto Measured = Final(); !Measured)
     return Unexpected(Measured.error());
   writeSeconds();
+  remark("Decisions", Twine(Policy.spec().Task.Name) + ": " + Twine(Asked) + (Asked == 1 ? " decision" : " decisions"), M);
   const EndReason Reason = Why.value_or(Asked == 0 ? EndReason::NoDecisions : EndReason::Exhausted);
   return Policy.end(Reason).map([Reason] { return Reason; });
 }

@@ -2,26 +2,29 @@
 #include "llvm/tasks/posetrl/Deploy.h"
 
 #include "llvm/deploy/Compilation.h"
-#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
-
-#include "llvm/Passes/PassBuilder.h"
+#include "llvm/deploy/Takeover.h"
 
 using namespace llvm;
 
 namespace mlcb {
 
-void replacePipeline(const TaskRegistration &Task, PassBuilder &Builder) {
-  auto Skip = std::make_shared<bool>(false); // set where no optional pass may run any more
-  if (auto *Callbacks = Builder.getPassInstrumentationCallbacks())
-    Callbacks->registerShouldRunOptionalPassCallback([Skip](StringRef, const Any &) { return !*Skip; });
-  runAtPipelineStart(Builder, [&Task, Skip](Module &M, StringRef Pipeline) {
-    const Expected<Decider> Decided = PolicySet::ofCommandLine().decide(Task, Pipeline, M);
-    *Skip = !Decided || *Decided == Decider::Policy;
-    if (!Decided)
-      failCompilation(M, Decided.error());
-    return true;
-  });
+void replaceOptimizations(const TaskRegistration &Task, PassBuilder &Builder) {
+  auto Chosen = std::make_shared<Choice>();
+  auto Begins = [&Task, Chosen](Module &M, StringRef Pipeline) {
+    Expected<Choice> Made = PolicySet::ofCommandLine().choose(Task, Pipeline, M);
+    if (!Made) {
+      failCompilation(M, Made.error());
+      return false;
+    }
+    *Chosen = std::move(*Made);
+    return Chosen->Who == Decider::Policy;
+  };
+  auto Optimize = [Chosen](Module &M) {
+    if (auto Done = std::exchange(*Chosen, {}).run(M); !Done)
+      failCompilation(M, Done.error());
+  };
+  takeOverPipelines(Builder, {Begins, Optimize});
 }
 
 } // namespace mlcb

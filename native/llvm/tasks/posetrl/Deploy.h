@@ -6,8 +6,7 @@
 
 namespace mlcb {
 
-/// The policy takes the pipeline's place: it runs at the start, and no optional pass after it does, unless the guard prefers the
-/// pipeline.
-void replacePipeline(const TaskRegistration &Task, llvm::PassBuilder &Builder);
+/// The policy's passes take the place of the pipeline's optimizations, unless the guard prefers these.
+void replaceOptimizations(const TaskRegistration &Task, llvm::PassBuilder &Builder);
 
 } // namespace mlcb

@@ -4,6 +4,7 @@
 #include "llvm/deploy/GuardTrial.h"
 #include "llvm/measure/CodeGenerator.h"
 #include "llvm/measure/UseOrder.h"
+#include "llvm/task/Remark.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -61,7 +62,7 @@ StringSet<> cheaperFunctions(Module &M, TargetMachine &Machine, OpenRegalloc Pol
     Result = "policy: failed; kept: greedy";
   SmallVector<StringRef> Lines;
   StringRef(*Result).split(Lines, '\n');
-  remark(Lines[0], M);
+  remark("Guard", Lines[0], M);
   StringSet<> Cheaper;
   Cheaper.insert_range(drop_begin(Lines));
   return Cheaper;

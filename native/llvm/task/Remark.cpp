@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/task/Remark.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+void remark(StringRef Kind, const Twine &Message, const Module &M) {
+  const auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
+  if (Body == M.end())
+    return;
+  OptimizationRemark Remark("mlcb", Kind, DiagnosticLocation(), &Body->getEntryBlock());
+  Remark << Message.str();
+  M.getContext().diagnose(Remark);
+}
+
+} // namespace mlcb

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The env runner that leaves observations batched: it samples what RLlib's own samples."""
+
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import ray
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+
+from mlcb_gym.agents.batch_env_runner import BatchEnvRunner
+from mlcb_gym.training.ray_session import start_ray
+from mlcb_gym.training.run import recipe
+from mlcb_gym.training.training_env import Environment
+from tests.support import known_optimum  # noqa: F401  (registers KnownOptimum-v0)
+
+STEPS, TIMES = 30, 4
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_ray() -> Iterator[None]:
+    start_ray()
+    yield
+    ray.shutdown()
+
+
+def config(algorithm: str) -> AlgorithmConfig:
+    return recipe(algorithm, {"num_envs": 3, "seed": 7}).config(Environment("KnownOptimum-v0"))
+
+
+def sampled(kind: type[SingleAgentEnvRunner], algorithm: str, **arguments: Any) -> list[list[SingleAgentEpisode]]:
+    """Return the episodes of several calls."""
+    runner = kind(config=config(algorithm), worker_index=0, num_workers=0)
+    calls = [runner.sample(**arguments) for _ in range(TIMES)]
+    sampled_steps = runner.get_metrics()["num_env_steps_sampled_lifetime"].peek()
+    runner.stop()
+    assert sampled_steps == sum(map(len, chain(*calls))) or "num_episodes" in arguments  # of episodes that are dropped, steps count too
+    return calls
+
+
+def contents(episode: SingleAgentEpisode) -> list[np.ndarray]:
+    """Return all that a learner reads of an episode."""
+    outputs = [
+        episode.get_extra_model_outputs(name) for name in (Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS) if name in episode.extra_model_outputs
+    ]
+    observations = episode.get_observations()
+    flags = np.array([episode.is_terminated, episode.is_truncated, episode.t_started, episode.t])
+    return [*(observations[name] for name in sorted(observations)), episode.get_actions(), episode.get_rewards(), *outputs, flags]
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+@pytest.mark.parametrize("arguments", [{"num_timesteps": STEPS}, {"num_episodes": 5}], ids=["steps", "episodes"])
+def test_episodes_are_those_of_rllibs_own_runner(algorithm: str, arguments: dict[str, int]) -> None:
+    own, theirs = (sampled(kind, algorithm, **arguments, explore=True) for kind in (BatchEnvRunner, SingleAgentEnvRunner))
+    assert list(map(len, own)) == list(map(len, theirs))
+    for mine, other in zip(chain(*own), chain(*theirs), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(contents(mine), contents(other), strict=True))
+
+
+def test_chunks_of_an_episode_have_its_name_and_follow_one_another() -> None:
+    chunks: dict[str, list[SingleAgentEpisode]] = {}
+    for call in sampled(BatchEnvRunner, "ppo", num_timesteps=STEPS, explore=True):
+        for episode in call:
+            chunks.setdefault(episode.id_, []).append(episode)
+    cut = [parts for parts in chunks.values() if len(parts) > 1]
+    assert cut
+    for parts in cut:
+        for before, after in pairwise(parts):
+            assert (before.is_done, before.t) == (False, after.t_started)
+            assert np.array_equal(before.get_observations(-1)["embedding"], after.get_observations(0)["embedding"])

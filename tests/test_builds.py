@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whatever flags a build has, with policies it does what stock does: the same files, profiles and program output."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.policies import shipped
+
+OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("opt", "llvm-profdata", "llvm-cov"))
+TASKS = ("posetrl", "inliner")
+C = """
+#include <stdio.h>
+static int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }
+static int length(int x) { int n = 0; while (x != 1) { x = step(x); ++n; } return n; }
+int main(int argc, char **argv) {
+  long sum = 0;
+  for (int i = 1; i < 2000 * argc; ++i) sum += length(i);
+  printf("%ld\\n", sum);
+  return 0;
+}
+"""
+OUTPUT = "133988\n"
+COROUTINE = """
+#include <coroutine>
+#include <cstdio>
+struct Squares {
+  struct promise_type {
+    int value;
+    Squares get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    std::suspend_always yield_value(int given) { value = given; return {}; }
+    void return_void() {}
+    void unhandled_exception() {}
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+static Squares squares(int n) { for (int i = 0; i < n; ++i) co_yield i * i; }
+int main() {
+  auto all = squares(5).handle;
+  for (all.resume(); !all.done(); all.resume()) std::printf("%d ", all.promise().value);
+  all.destroy();
+}
+"""
+ASSEMBLER = ".globl answer\nanswer: ret\n"
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("config") / "mlcb.cfg"
+    write_clang_config(path, [shipped()[request.param]])
+    return path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "collatz.c").write_text(C)
+    return tmp_path / "collatz.c"
+
+
+def clang(config: Path | None, folder: Path, *options: str | Path, driver: str = "clang") -> subprocess.CompletedProcess[str]:
+    configured = [] if config is None else [f"--config={config}"]
+    return run([toolchain.tool(driver), *configured, *options], folder)
+
+
+def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("name", ["plain.s", "preprocessed.S", "named.x"])
+def test_assembler_is_assembled(config: Path, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(ASSEMBLER)
+    language = ["-x", "assembler-with-cpp"] if name.endswith(".x") else []
+    for which, output in ((config, "own.o"), (None, "stock.o")):
+        clang(which, tmp_path, "-c", *language, name, "-o", output)
+    assert (tmp_path / "own.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+@pytest.mark.parametrize("option", ["-save-temps", "-fembed-bitcode", "-no-integrated-as"])
+def test_steps_of_their_own_give_the_same_program(config: Path, option: str, source: Path) -> None:
+    if option == "-no-integrated-as" and shutil.which("as") is None:
+        pytest.skip("no assembler but clang's own")
+    clang(config, source.parent, "-Oz", option, source.name, "-o", "program")
+    assert run(["./program"], source.parent).stdout == OUTPUT
+
+
+def test_configuration_twice_is_as_once(config: Path, source: Path) -> None:
+    once, twice = source.parent / "once.o", source.parent / "twice.o"
+    clang(config, source.parent, "-Oz", "-c", source.name, "-o", once)
+    clang(config, source.parent, f"--config={config}", "-Oz", "-c", source.name, "-o", twice)
+    assert once.read_bytes() == twice.read_bytes()
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-Oz", "-O3"])
+def test_coroutines_are_split(config: Path, level: str, tmp_path: Path) -> None:
+    (tmp_path / "squares.cpp").write_text(COROUTINE)
+    clang(config, tmp_path, level, "-std=c++20", "-w", "squares.cpp", "-o", "squares", driver="clang++")
+    assert run(["./squares"], tmp_path).stdout == "0 1 4 9 16 "
+
+
+@pytest.mark.parametrize("made", ["-fprofile-generate", "-fprofile-instr-generate"])
+def test_profile_is_that_of_stock(config: Path, made: str, source: Path) -> None:
+    counts = []
+    for which, name in ((config, "own"), (None, "stock")):
+        clang(which, source.parent, "-O2", made, source.name, "-o", name)
+        profiled = subprocess.run(
+            [f"./{name}"], cwd=source.parent, env={"LLVM_PROFILE_FILE": f"{name}.profraw"}, capture_output=True, text=True, timeout=60
+        )
+        assert profiled.stdout == OUTPUT
+        run([PROFDATA, "merge", f"{name}.profraw", "-o", f"{name}.profdata"], source.parent)
+        counts.append(run([PROFDATA, "show", "--all-functions", "--counts", f"{name}.profdata"], source.parent).stdout)
+    assert counts[0] == counts[1]
+    assert "main" in counts[0]
+
+
+def test_profile_of_stock_is_used(config: Path, source: Path) -> None:
+    clang(None, source.parent, "-O2", "-fprofile-generate", source.name, "-o", "stock")
+    subprocess.run(["./stock"], cwd=source.parent, env={"LLVM_PROFILE_FILE": "stock.profraw"}, check=True, capture_output=True, timeout=60)
+    run([PROFDATA, "merge", "stock.profraw", "-o", "stock.profdata"], source.parent)
+    used = clang(config, source.parent, "-O2", "-fprofile-use=stock.profdata", "-Werror", "-emit-llvm", "-S", source.name, "-o", "used.ll")
+    assert used.stderr == ""
+    assert '!"function_entry_count"' in (source.parent / "used.ll").read_text()
+
+
+def test_coverage_counts_what_stock_counts(config: Path, source: Path) -> None:
+    reports = []
+    for which, name in ((config, "own"), (None, "stock")):
+        folder = source.parent / name
+        folder.mkdir()
+        clang(which, folder, "-Oz", "--coverage", "../collatz.c", "-o", "program")
+        assert run(["./program"], folder).stdout == OUTPUT
+        run([COV, "gcov", "-t", *(path.name for path in folder.glob("*.gcda"))], folder)
+        reports.append(run([COV, "gcov", "-t", *(path.name for path in folder.glob("*.gcda"))], folder).stdout)
+    assert reports[0] == reports[1]
+    assert "return n" in reports[0]
+
+
+def test_entries_of_inlined_functions_are_instrumented(config: Path, source: Path) -> None:
+    entered = []
+    for which, name in ((config, "own.ll"), (None, "stock.ll")):
+        clang(which, source.parent, "-O1", "-finstrument-functions", "-emit-llvm", "-S", source.name, "-o", name)
+        entered.append(set(re.findall(r"@__cyg_profile_func_enter\(ptr (?:nonnull )?@(\w+)", (source.parent / name).read_text())))
+    assert entered[0] == entered[1] == {"step", "length", "main"}
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
+def test_sanitizers_find_what_they_find(config: Path, sanitizer: str, source: Path) -> None:
+    clang(config, source.parent, "-Oz", f"-fsanitize={sanitizer}", source.name, "-o", "program")
+    assert run(["./program"], source.parent).stdout == OUTPUT
+
+
+def test_remarks_say_how_much_was_decided(config: Path, source: Path) -> None:
+    said = clang(config, source.parent, "-Oz", "-Rpass=mlcb", "-c", source.name, "-o", "out.o").stderr
+    assert re.search(r"remark: (posetrl|inliner): [1-9]\d* decisions? \[-Rpass=mlcb\]", said)
+
+
+def test_guard_measures_a_module_that_names_no_target(tmp_path: Path) -> None:
+    (tmp_path / "plain.ll").write_text("define i32 @triple(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n")
+    posetrl = ["-passes=posetrl", f"-mlcb-runner=onnx:{shipped()['posetrl']}", "-mlcb-guard", "-pass-remarks=mlcb"]
+    said = run([OPT, f"-load-pass-plugin={toolchain.plugin()}", *posetrl, "plain.ll", "-S", "-o", "out.ll"], tmp_path).stderr
+    assert re.search(r"policy: \d+ bytes, default<Oz>: \d+ bytes", said)
