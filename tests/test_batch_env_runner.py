@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import ray
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from mlcb_gym.agents.batch_env_runner import BatchEnvRunner
+from mlcb_gym.agents import BatchEnvRunner, MaskedPolicyGradient
 from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
@@ -75,3 +77,18 @@ def test_chunks_of_an_episode_have_its_name_and_follow_one_another() -> None:
         for before, after in pairwise(parts):
             assert (before.is_done, before.t) == (False, after.t_started)
             assert np.array_equal(before.get_observations(-1)["embedding"], after.get_observations(0)["embedding"])
+
+
+def test_script_of_ones_own_learns_with_it() -> None:
+    config = (
+        PPOConfig()
+        .environment("PosetRL-v0", env_config={"programs": "embedded/train/fft", "max_steps": 3})
+        .env_runners(env_runner_cls=BatchEnvRunner, num_env_runners=0, num_envs_per_env_runner=2, gym_env_vectorize_mode="vector_entry_point")
+        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedPolicyGradient))
+        .training(train_batch_size_per_learner=32, minibatch_size=16, num_epochs=1)
+    )
+    algorithm = config.build_algo()
+    result = algorithm.train()
+    algorithm.stop()
+    assert np.isfinite(result["env_runners"]["episode_return_mean"])
+    assert result["env_runners"]["num_env_steps_sampled_lifetime"] >= 32
