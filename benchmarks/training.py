@@ -82,7 +82,7 @@ def _sample(runner: EnvRunner, steps: int) -> int:
 
 
 def _ceiling() -> float:
-    """What two cores gain over one, which may be threads of one core, for compilers that do not know of one another."""
+    """The gain of two cores over one, which may be threads of one core, for compilers that do not know of one another."""
     return 2 * _compile_seconds(0) / _compile_seconds(0, 1)
 
 

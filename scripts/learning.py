@@ -2,6 +2,7 @@
 """Train tasks for five minutes with each seed, and compare the LAST checkpoints with the first weights on programs that chose nothing."""
 
 import argparse
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY
-from mlcb_gym.evaluation.statistics import Estimate, estimate
+from mlcb_gym.evaluation.statistics import Estimate
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.training.checkpoints import Checkpoints
 from mlcb_gym.training.run import current_commit, recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
+from scripts.study.page import over_seeds
 from scripts.study.plan import SEEDS, SUBJECTS
 
 TASKS = ("posetrl", "inliner", "eviction")
@@ -34,7 +36,7 @@ Ratios = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a training with a seed made of a task: the ratios of programs before and after it."""
+    """The ratios of programs before and after a training with a seed."""
 
     before: Ratios
     after: Ratios
@@ -71,9 +73,8 @@ def learn(task: str, seed: int, minutes: float) -> Learnt:
 
 def gained(seeds: Sequence[Learnt]) -> Estimate:
     """Return the ratio of after to before; each program counts with the mean of its seeds."""
-    programs = [program for program in seeds[0].before if all(program in ratios for learnt in seeds for ratios in (learnt.before, learnt.after))]
-    ratios = [geomean([learnt.after[program] / learnt.before[program] for learnt in seeds]) for program in programs]
-    return estimate(ratios, [seeds[0].projects[program] for program in programs])
+    gains = [{program: each.after[program] / before for program, before in each.before.items() if program in each.after} for each in seeds]
+    return over_seeds(gains, seeds[0].projects)
 
 
 def row(task: str, seeds: Sequence[Learnt]) -> str:
@@ -94,12 +95,13 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/learning.md"), help="the page")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="of each training")
     given = parser.parse_args()
+    settings = "; ".join(f"{task}: {json.dumps(changed)}" for task, changed in SETTINGS.items())
     numbers = ", ".join(map(str, SEEDS))
     text = [
         "# Five minutes of learning",
         "",
         f"`python -m scripts.learning`: each task's own algorithm, {given.minutes:g} minutes on two cores, seeds {numbers}, on its training",
-        "programs, with the defaults (eviction: programs=12, lr=0.1). The last checkpoint against the weights before the first",
+        f"programs, with the defaults ({settings}). The last checkpoint against the weights before the first",
         "update, on the programs of every second validation project, which nothing was chosen by: ratios to LLVM's own heuristic, lower is better.",
         "Intervals (95 %) are over whole projects.",
         f"{platform.machine()}, {cpu()}; commit {current_commit()}.",

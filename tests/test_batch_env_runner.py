@@ -41,9 +41,10 @@ def sampled(kind: type[SingleAgentEnvRunner], algorithm: str, **arguments: Any) 
     """Return the episodes of several calls."""
     runner = kind(config=config(algorithm), worker_index=0, num_workers=0)
     calls = [runner.sample(**arguments) for _ in range(TIMES)]
-    sampled_steps = runner.get_metrics()["num_env_steps_sampled_lifetime"].peek()
+    # Steps of episodes that are dropped count too.
+    counted = runner.get_metrics().get("num_env_steps_sampled_lifetime")
     runner.stop()
-    assert sampled_steps == sum(map(len, chain(*calls))) or "num_episodes" in arguments  # of episodes that are dropped, steps count too
+    assert (counted.peek() if counted else 0) == sum(map(len, chain(*calls))) or "num_episodes" in arguments
     return calls
 
 
@@ -64,6 +65,10 @@ def test_episodes_are_those_of_rllibs_own_runner(algorithm: str, arguments: dict
     assert list(map(len, own)) == list(map(len, theirs))
     for mine, other in zip(chain(*own), chain(*theirs), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(contents(mine), contents(other), strict=True))
+
+
+def test_no_step_is_no_episode() -> None:
+    assert sampled(BatchEnvRunner, "ppo", num_timesteps=0, explore=True) == [[]] * TIMES
 
 
 def test_chunks_of_an_episode_have_its_name_and_follow_one_another() -> None:

@@ -138,7 +138,6 @@ def test_coverage_counts_what_stock_counts(config: Path, source: Path) -> None:
         folder.mkdir()
         clang(which, folder, "-Oz", "--coverage", "../collatz.c", "-o", "program")
         assert run(["./program"], folder).stdout == OUTPUT
-        run([COV, "gcov", "-t", *(path.name for path in folder.glob("*.gcda"))], folder)
         reports.append(run([COV, "gcov", "-t", *(path.name for path in folder.glob("*.gcda"))], folder).stdout)
     assert reports[0] == reports[1]
     assert "return n" in reports[0]

@@ -55,9 +55,11 @@ class Recording:
         self.rewards.append(rewards)
         self.outputs.append(outputs)
 
-    def batched(self) -> "Batched":
-        """Return the same with the steps as the first dimension of every array."""
-        return Batched(*(stacked(rows) for rows in (self.observations, self.actions, self.rewards, self.outputs)))
+    def batched(self, weights: int) -> "Batched":
+        """Return the same, with the steps as the first dimension of every array and the number of the weights that acted."""
+        rewards = stacked(self.rewards)
+        outputs = stacked(self.outputs) | {WEIGHTS_SEQ_NO: np.full(rewards.shape, weights)}
+        return Batched(stacked(self.observations), stacked(self.actions), rewards, outputs)
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             with self.metrics.log_time(ENV_STEP_TIMER):
                 self._observation, rewards, terminated, truncated, _ = self.env.env.step(outputs.pop(Columns.ACTIONS_FOR_ENV, action))
             kept = {name: outputs[name] for name in KEPT if name in outputs}
-            recording.add(self._observation, action, rewards, kept | {WEIGHTS_SEQ_NO: np.full(self.num_envs, self._weights_seq_no)})
+            recording.add(self._observation, action, rewards, kept)
             for index in np.flatnonzero(self._resetting):
                 self._chunks[index] = Chunk(first=len(recording))
             steps += int((~self._resetting).sum())
@@ -138,6 +140,8 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             for index in np.flatnonzero(self._resetting):
                 how = {"terminated": bool(terminated[index]), "truncated": bool(truncated[index])}
                 ended.append((index, self._chunks[index], len(recording), how))
+        if not recording:
+            return []
         done, going = self._left(recording, ended[:num_episodes])
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
         self._increase_sampled_metrics(steps, len(done))
@@ -174,7 +178,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
     def _left(self, recording: Recording, ended: Sequence[tuple[Any, ...]]) -> tuple[list[SingleAgentEpisode], list[SingleAgentEpisode]]:
         """Return the episodes that have ended, and what there is of the others, which go on with the next sampling."""
-        batched, spaces = recording.batched(), self.get_spaces()[INPUT_ENV_SINGLE_SPACES]
+        batched, spaces = recording.batched(self._weights_seq_no), self.get_spaces()[INPUT_ENV_SINGLE_SPACES]
         done = [batched.episode(index, chunk, end, spaces, **how) for index, chunk, end, how in ended]
         self._done_episodes_for_metrics.extend(done)
         going = []

@@ -67,10 +67,9 @@ def clang_config(
     A policy that orders passes takes the place of clang's optimizations at every level but -O0; the levels that it was trained for stand on its card.
     """
     from mlcb_gym import toolchain
-    from mlcb_gym.export.clang_config import check_policies, write_clang_config
+    from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 
-    check_policies(policies, guard=guard)
-    write_clang_config(output, [_compiled(policy) if aot and policy.is_dir() else policy for policy in policies], guard=guard)
+    write_clang_config(output, policies, guard=guard, uri=lambda policy: runner_uri(_compiled(policy) if aot and policy.is_dir() else policy))
     print(f"{toolchain.tool('clang')} --config={output.resolve()}")
 
 

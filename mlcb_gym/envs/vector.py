@@ -77,7 +77,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             observation, info = env.receive_reset()
             observations.append(observation)
             infos = self._add_info(infos, info, i)
-        return self._batch(observations), infos
+        return stacked(observations), infos
 
     def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Sends every action, then collects; the action of an ended sub-environment is ignored, and it begins anew."""
@@ -95,15 +95,12 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             observations.append(observation)
             infos = self._add_info(infos, info, i)
         self._ended = terminated | truncated
-        return self._batch(observations), rewards, terminated, truncated, infos
+        return stacked(observations), rewards, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends every episode and, where the first sub-environment owns it, the compiler."""
         for env in reversed(self.envs):
             env.close()
-
-    def _batch(self, observations: Sequence[Observation]) -> Observation:
-        return stacked(observations)
 
     def _add_info(self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int) -> dict[str, Any]:
         """Gymnasium's, which makes three arrays for every entry, but for entries that other sub-environments have made room for."""

@@ -3,7 +3,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -18,32 +18,34 @@ def runner_uri(policy: Path) -> str:
     return f"{'aot' if policy.is_file() else 'onnx'}:{policy.resolve()}"
 
 
-def clang_config(policies: Sequence[Path], *, guard: bool = False) -> str:
+def clang_config(policies: Sequence[Path], *, guard: bool = False, uri: Callable[[Path], str] = runner_uri) -> str:
     """Return the text of a file for ``clang --config=FILE``.
 
     Args:
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
+        uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
         PolicyError: some are no policies, two are for one task, or the guard cannot compare what one decides.
     """
-    check_policies(policies, guard=guard)
-    options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={runner_uri(policy)}" for policy in policies)]
+    _check(policies, guard=guard)
+    options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
     options += ["-mlcb-guard"] * guard
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
     return "\n".join([f"-fpass-plugin={toolchain.plugin()}", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options), ""])
 
 
-def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False) -> None:
+def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False, uri: Callable[[Path], str] = runner_uri) -> None:
     """Write the file whole or not at all."""
+    text = clang_config(policies, guard=guard, uri=uri)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(clang_config(policies, guard=guard))
+    unfinished.write_text(text)
     unfinished.replace(path)
 
 
-def check_policies(policies: Sequence[Path], *, guard: bool) -> None:
+def _check(policies: Sequence[Path], *, guard: bool) -> None:
     """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard."""
     decides: dict[str, Path] = {}
     wrong: list[str] = []

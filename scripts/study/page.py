@@ -35,13 +35,14 @@ class Row:
     @classmethod
     def of(cls, method: str, results: Sequence[Result]) -> "Row":
         """Return the row of a method that was played with some seeds: each program counts with the mean of its seeds."""
-        estimates = {split: _estimate([each.ratios[split] for each in results], results[0].projects) for split in SPLITS}
+        estimates = {split: over_seeds([each.ratios[split] for each in results], results[0].projects) for split in SPLITS}
         seeds = [geomean(list(each.ratios[SPLITS[-1]].values())) for each in results]
         mean = np.mean([each.compilations for each in results])
         return cls(method, seeds, estimates, f"{mean:.0f}" if mean else "")
 
 
-def _estimate(seeds: Sequence[Mapping[str, float]], projects: Mapping[str, str]) -> Estimate:
+def over_seeds(seeds: Sequence[Mapping[str, float]], projects: Mapping[str, str]) -> Estimate:
+    """Estimate the mean over the programs that all seeds have; each counts with the mean of its seeds."""
     programs = [program for program in seeds[0] if all(program in seed for seed in seeds)]
     return estimate([geomean([seed[program] for seed in seeds]) for program in programs], [projects[program] for program in programs])
 

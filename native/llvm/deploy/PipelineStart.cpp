@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/deploy/PipelineStart.h"
 
-#include "llvm/pipeline/Level.h"
-
 #include "llvm/Passes/PassBuilder.h"
 
 using namespace llvm;
@@ -13,15 +11,15 @@ namespace {
 
 class StartPass : public PassInfoMixin<StartPass> {
 public:
-  StartPass(AtPipelineStart Run, StringRef Pipeline) : Run(std::move(Run)), Pipeline(Pipeline) {}
+  StartPass(AtPipelineStart Run, const Level &At) : Run(std::move(Run)), At(At) {}
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return Run(M, Pipeline) ? PreservedAnalyses::none() : PreservedAnalyses::all(); }
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return Run(M, At) ? PreservedAnalyses::none() : PreservedAnalyses::all(); }
 
 private:
   AtPipelineStart Run;
-  StringRef Pipeline;
+  const Level &At;
 };
 
 } // namespace
@@ -29,7 +27,7 @@ private:
 void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
   Builder.registerPipelineStartEPCallback([Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built) {
     if (Built != OptimizationLevel::O0)
-      Passes.addPass(StartPass(Run, Level::of(Built).Pipeline));
+      Passes.addPass(StartPass(Run, Level::of(Built)));
   });
 }
 

@@ -2,7 +2,7 @@
 // A task's work on a module before the pipeline of its host.
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/pipeline/Level.h"
 
 #include <functional>
 
@@ -13,8 +13,8 @@ class PassBuilder;
 
 namespace mlcb {
 
-/// Work on a module. Pipeline is the one that begins; the result is whether the module may have changed.
-using AtPipelineStart = std::function<bool(llvm::Module &M, llvm::StringRef Pipeline)>;
+/// Work on a module. The pipeline of At begins; the result is whether the module may have changed.
+using AtPipelineStart = std::function<bool(llvm::Module &M, const Level &At)>;
 
 /// Runs at the start of every pipeline of the host but that of -O0.
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);

@@ -2,7 +2,7 @@
 #include "llvm/deploy/Takeover.h"
 
 #include "llvm/deploy/Optimizations.h"
-#include "llvm/pipeline/Level.h"
+#include "llvm/deploy/PipelineStart.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
@@ -15,31 +15,21 @@ namespace mlcb {
 
 namespace {
 
+/// A builder tells nobody what it was told of profiles, but its passes do.
+bool isProfiled(PassBuilder &Builder, const Level &At) {
+  std::string Text;
+  raw_string_ostream Out(Text);
+  Builder.buildModuleSimplificationPipeline(*At.Built, ThinOrFullLTOPhase::None).printPipeline(Out, [](StringRef Class) { return Class; });
+  SmallVector<StringRef> Classes;
+  SplitString(Text, Classes, ",()<>;");
+  return any_of(Classes, isProfiling);
+}
+
 /// The pipeline at work.
 struct Pipeline {
   bool IsTakenOver = false;
   bool LeavesOut = false;     // now: not before its profile
   bool HasCoroutines = false; // which the inliner's wrapper holds the splitting of
-};
-
-class BeginPass : public PassInfoMixin<BeginPass> {
-public:
-  BeginPass(const Takeover &With, Pipeline &Now, StringRef Name, bool IsProfiled) : With(With), Now(Now), Name(Name), IsProfiled(IsProfiled) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Now.IsTakenOver = With.Begins(M, Name);
-    Now.LeavesOut = Now.IsTakenOver && !IsProfiled;
-    Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
-    return PreservedAnalyses::all();
-  }
-
-private:
-  const Takeover &With;
-  Pipeline &Now;
-  StringRef Name;
-  bool IsProfiled;
 };
 
 class OptimizePass : public PassInfoMixin<OptimizePass> {
@@ -66,6 +56,12 @@ struct Shared {
   Takeover With;
   Pipeline Now;
 
+  void begin(Module &M, const Level &At, PassBuilder &Builder) {
+    Now.IsTakenOver = With.Begins(M, At.Pipeline);
+    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Builder, At);
+    Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
+  }
+
   bool runs(StringRef Class) const {
     if (!Now.LeavesOut)
       return true;
@@ -78,16 +74,6 @@ struct Shared {
   }
 };
 
-/// A builder tells nobody what it was told of profiles, but its passes do.
-bool isProfiled(PassBuilder &Builder, OptimizationLevel Level) {
-  std::string Text;
-  raw_string_ostream Out(Text);
-  Builder.buildModuleSimplificationPipeline(Level, ThinOrFullLTOPhase::None).printPipeline(Out, [](StringRef Class) { return Class; });
-  SmallVector<StringRef> Classes;
-  SplitString(Text, Classes, ",()<>;");
-  return any_of(Classes, isProfiling);
-}
-
 } // namespace
 
 void takeOverPipelines(PassBuilder &Builder, Takeover With) {
@@ -96,9 +82,9 @@ void takeOverPipelines(PassBuilder &Builder, Takeover With) {
     Callbacks->registerShouldRunOptionalPassCallback([Own](StringRef Class, const Any &) { return Own->runs(Class); });
     Callbacks->registerAfterPassCallback([Own](StringRef Class, const Any &, const PreservedAnalyses &) { Own->ran(Class); });
   }
-  Builder.registerPipelineStartEPCallback([Own, &Builder](ModulePassManager &Passes, OptimizationLevel Level) {
-    if (Level != OptimizationLevel::O0)
-      Passes.addPass(BeginPass(Own->With, Own->Now, Level::of(Level).Pipeline, isProfiled(Builder, Level)));
+  runAtPipelineStart(Builder, [Own, &Builder](Module &M, const Level &At) {
+    Own->begin(M, At, Builder);
+    return false;
   });
   Builder.registerOptimizerEarlyEPCallback([Own](ModulePassManager &Passes, OptimizationLevel Level, ThinOrFullLTOPhase) {
     if (Level != OptimizationLevel::O0)
