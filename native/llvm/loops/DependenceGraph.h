@@ -24,7 +24,7 @@ struct Analyses {
   llvm::Function &F;
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
-  llvm::PostDominatorTree &PDT;
+  const llvm::PostDominatorTree &PDT;
   llvm::ScalarEvolution &SE;
   llvm::AAResults &AA;
 };

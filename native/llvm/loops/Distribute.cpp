@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/loops/Distribute.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
@@ -73,7 +74,8 @@ private:
 void Distributor::run() {
   prepare();
   Value *Overlap = Checks.empty() ? nullptr : G.ranges().emitOverlap(Checks, Before->getTerminator());
-  A.SE.forgetAllLoops();
+  A.SE.forgetTopmostLoop(&L);
+  A.SE.forgetBlockAndLoopDispositions();
   cloneParts();
   if (Overlap)
     addFallback(Overlap);
@@ -113,6 +115,8 @@ void Distributor::cloneParts() {
     Next = Parts[Part].L->getLoopPreheader();
   }
   Before->getTerminator()->replaceSuccessorWith(Entry, Next);
+  for (auto [Earlier, Later] : zip(Parts, drop_begin(Parts)))
+    A.DT.changeImmediateDominator(Later.L->getLoopPreheader(), Earlier.L->getLoopLatch());
 }
 
 /// The loop as it was, for where what was checked does not hold.
@@ -125,11 +129,13 @@ void Distributor::addFallback(Value *Overlap) {
   IRBuilder<>(Jump).CreateCondBr(Overlap, Fallback->L->getLoopPreheader(), Parts.front().L->getLoopPreheader(),
                                  MDBuilder(A.F.getContext()).createUnlikelyBranchWeights());
   Jump->eraseFromParent();
+  A.DT.changeImmediateDominator(Exit, Before);
   addStringMetadataToLoop(Fallback->L, "mlcb.loop.whole"); // for cost models
 }
 
 void Distributor::takeResultsFromParts() {
   for (PHINode &Phi : Exit->phis()) {
+    A.SE.forgetValue(&Phi);
     Use &Result = Phi.getOperandUse(Phi.getBasicBlockIndex(L.getLoopLatch()));
     if (std::optional<unsigned> Index = Body.indexOf(Result))
       Result.set(ownerOf(*Index)(Result.get()));
@@ -139,15 +145,25 @@ void Distributor::takeResultsFromParts() {
 /// Leaves of a copy what its part needs. The original is the last one to be pruned.
 void Distributor::prune(Copy &Part) {
   SmallVector<std::pair<BranchInst *, BasicBlock *>, 4> Jumps;
+  SmallVector<DominatorTree::UpdateType, 8> Updates;
   for (const LoopBody::Branch &B : Body.branches())
-    if (!Part.Needed.test(B.Index))
-      Jumps.push_back({BranchInst::Create(Part(B.Join)), Part(&Body[B.Index])->getParent()});
+    if (!Part.Needed.test(B.Index)) {
+      BasicBlock *From = Part(&Body[B.Index])->getParent(), *To = Part(B.Join);
+      Jumps.push_back({BranchInst::Create(To), From});
+      const SmallSetVector<BasicBlock *, 4> Old(succ_begin(From), succ_end(From));
+      for (BasicBlock *Next : Old)
+        if (Next != To)
+          Updates.push_back({DominatorTree::Delete, From, Next});
+      if (!Old.contains(To))
+        Updates.push_back({DominatorTree::Insert, From, To});
+    }
   dropUnneeded(Part);
   for (auto [Jump, From] : Jumps)
     Jump->insertInto(From, From->end());
+  DomTreeUpdater(A.DT, DomTreeUpdater::UpdateStrategy::Eager).applyUpdates(Updates);
   removeUnreachable(*Part.L);
   for (BasicBlock *BB : to_vector(Part.L->blocks()))
-    MergeBlockIntoPredecessor(BB, nullptr, &A.LI);
+    MergeBlockIntoPredecessor(BB, nullptr, &A.LI, nullptr, nullptr, false, &A.DT);
 }
 
 void Distributor::dropUnneeded(Copy &Part) {
@@ -177,7 +193,6 @@ void Distributor::removeUnreachable(Loop &Of) {
 
 /// Restores what LLVM expects of loops and knows of functions.
 void Distributor::restoreForms() {
-  A.DT.recalculate(A.F);
   SmallVector<Loop *, 4> Loops;
   for (Copy &Part : Parts)
     Loops.push_back(Part.L);
@@ -189,7 +204,6 @@ void Distributor::restoreForms() {
     if (MDNode *Id = Each->getLoopID(); Id && Each != &L)
       Each->setLoopID(makePostTransformationMetadata(A.F.getContext(), Id, {}, {}));
   }
-  A.PDT.recalculate(A.F);
 }
 
 } // namespace
