@@ -4,7 +4,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
+from tests.support.builds import clang, run
 
 OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("opt", "llvm-profdata", "llvm-cov"))
 TASKS = ("posetrl", "inliner")
@@ -63,17 +63,6 @@ def config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def source(tmp_path: Path) -> Path:
     (tmp_path / "collatz.c").write_text(C)
     return tmp_path / "collatz.c"
-
-
-def clang(config: Path | None, folder: Path, *options: str | Path, driver: str = "clang") -> subprocess.CompletedProcess[str]:
-    configured = [] if config is None else [f"--config={config}"]
-    return run([toolchain.tool(driver), *configured, *options], folder)
-
-
-def run(command: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 @pytest.mark.parametrize("name", ["plain.s", "preprocessed.S", "named.x"])

@@ -60,6 +60,7 @@ def clang_config(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
+    lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
 ) -> None:
     """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
@@ -69,7 +70,9 @@ def clang_config(
     from mlcb_gym import toolchain
     from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 
-    write_clang_config(output, policies, guard=guard, uri=lambda policy: runner_uri(_compiled(policy) if aot and policy.is_dir() else policy))
+    write_clang_config(
+        output, policies, guard=guard, lto=lto, uri=lambda policy: runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
+    )
     print(f"{toolchain.tool('clang')} --config={output.resolve()}")
 
 

@@ -18,12 +18,16 @@ def runner_uri(policy: Path) -> str:
     return f"{'aot' if policy.is_file() else 'onnx'}:{policy.resolve()}"
 
 
-def clang_config(policies: Sequence[Path], *, guard: bool = False, uri: Callable[[Path], str] = runner_uri) -> str:
-    """Return the text of a file for ``clang --config=FILE``.
+def write_clang_config(
+    path: Path, policies: Sequence[Path], *, guard: bool = False, lto: bool = False, uri: Callable[[Path], str] = runner_uri
+) -> None:
+    """Write a file for ``clang --config=FILE``, whole or not at all.
 
     Args:
+        path: the file. For ``lto``, the plugin of the linker (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
+        lto: where clang links, it does so by lld, and with -flto the policies decide there.
         uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
@@ -32,17 +36,32 @@ def clang_config(policies: Sequence[Path], *, guard: bool = False, uri: Callable
     _check(policies, guard=guard)
     options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
     options += ["-mlcb-guard"] * guard
-    # Clang hands -mllvm itself to its assembler too, which loads no plugin.
-    return "\n".join([f"-fpass-plugin={toolchain.plugin()}", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options), ""])
-
-
-def write_clang_config(path: Path, policies: Sequence[Path], *, guard: bool = False, uri: Callable[[Path], str] = runner_uri) -> None:
-    """Write the file whole or not at all."""
-    text = clang_config(policies, guard=guard, uri=uri)
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text)
+    linking = _plugin_of_linker(path, options) if lto else []
+    # Clang hands -mllvm itself to its assembler too, which loads no plugin.
+    compiling = [f"-fpass-plugin={toolchain.plugin()}", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto)]
+    _write(path, [*compiling, *linking])
+
+
+def _plugin_of_linker(path: Path, options: Sequence[str]) -> list[str]:
+    """Write the plugin and its options beside a configuration; return the options that make clang link with them."""
+    plugin = path.with_name(f"{path.name}.so").absolute()
+    _write(plugin.with_name(f"{plugin.name}.options"), options)
+    unfinished = _unfinished(plugin)
+    unfinished.unlink(missing_ok=True)
+    unfinished.symlink_to(toolchain.plugin())
+    unfinished.replace(plugin)
+    return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={plugin}"]
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    unfinished = _unfinished(path)
+    unfinished.write_text("".join(f"{line}\n" for line in lines))
     unfinished.replace(path)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")
 
 
 def _check(policies: Sequence[Path], *, guard: bool) -> None:

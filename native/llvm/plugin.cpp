@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The plugin of opt and clang: tasks as passes.
+#include "llvm/deploy/LinkTime.h"
 #include "llvm/deploy/PolicyPass.h"
 #include "llvm/loops/LoopDistributionPass.h"
 
@@ -37,6 +38,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
   return {LLVM_PLUGIN_API_VERSION, "mlcb_gym", LLVM_VERSION_STRING, [](PassBuilder &Builder) {
             if (isRegistered(Builder))
               return;
+            mlcb::readOptionsBesidePlugin();
             mlcb::registerPolicyPasses(Builder);
             mlcb::registerLoopDistribution(Builder);
           }};

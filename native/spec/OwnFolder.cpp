@@ -2,6 +2,7 @@
 #include "spec/OwnFolder.h"
 
 #include <dlfcn.h>
+#include <filesystem>
 
 namespace mlcb {
 
@@ -9,9 +10,9 @@ std::string ownFolder() {
   Dl_info Info{};
   if (!dladdr(reinterpret_cast<const void *>(&ownFolder), &Info) || !Info.dli_fname)
     return ".";
-  const std::string Path = Info.dli_fname;
-  const size_t Slash = Path.rfind('/');
-  return Slash == Path.npos ? "." : Path.substr(0, Slash);
+  std::error_code Unknown;
+  const std::filesystem::path Path = std::filesystem::canonical(Info.dli_fname, Unknown);
+  return Unknown ? "." : Path.parent_path().string();
 }
 
 } // namespace mlcb

@@ -26,7 +26,7 @@ public:
 
   /// For TaskRegistration: the policy decides at the start of every pipeline of the host but that of -O0.
   static void deploy(const TaskRegistration &Task, llvm::PassBuilder &Builder) {
-    runAtPipelineStart(Builder, [&Task](llvm::Module &M, const Level &) {
+    runAtPipelineStart(Builder, [&Task](llvm::Module &M, const HostPipeline &) {
       auto Open = [&](ModelRunner &Policy) -> Expected<std::unique_ptr<ConversationT>> {
         return std::make_unique<ConversationT>(M, Policy, EpisodeRequest());
       };

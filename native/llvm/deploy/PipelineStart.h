@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A task's work on a module before the pipeline of its host.
+// A task's work on a module before a pipeline of its host.
 #pragma once
 
 #include "llvm/pipeline/Level.h"
 
-#include <functional>
+#include "llvm/Passes/PassBuilder.h"
 
-namespace llvm {
-class Module;
-class PassBuilder;
-} // namespace llvm
+#include <functional>
+#include <string>
 
 namespace mlcb {
 
-/// Work on a module. The pipeline of At begins; the result is whether the module may have changed.
-using AtPipelineStart = std::function<bool(llvm::Module &M, const Level &At)>;
+/// A pipeline of the host.
+struct HostPipeline {
+  const Level &At;
+  llvm::ThinOrFullLTOPhase Phase;
 
-/// Runs at the start of every pipeline of the host but that of -O0.
+  /// As opt -passes= reads it.
+  std::string text() const;
+};
+
+/// Work on a module where a pipeline begins; whether the module may have changed.
+using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
+
+/// Runs at the start of every pipeline of the host, those of a link too, but not at -O0.
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);
 
 } // namespace mlcb

@@ -2,6 +2,7 @@
 #include "llvm/deploy/PolicyPass.h"
 
 #include "llvm/deploy/Compilation.h"
+#include "llvm/deploy/LinkTime.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/Targets.h"
 #include "llvm/pipeline/PassRunner.h"
@@ -62,8 +63,10 @@ bool addByName(StringRef Name, ModulePassManager &Passes) {
 void registerPolicyPasses(PassBuilder &Builder) {
   Builder.registerPipelineParsingCallback(
       [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) { return addByName(Name, Passes); });
-  if (!PolicySet::ofCommandLine().isEmpty())
-    TaskRegistration::deployAll(Builder);
+  if (PolicySet::ofCommandLine().isEmpty())
+    return;
+  leaveDecisionsToLink(Builder);
+  TaskRegistration::deployAll(Builder);
 }
 
 } // namespace mlcb

@@ -8,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
 
 using namespace llvm;
 
@@ -16,10 +17,10 @@ namespace mlcb {
 namespace {
 
 /// A builder tells nobody what it was told of profiles, but its passes do.
-bool isProfiled(PassBuilder &Builder, const Level &At) {
+bool isProfiled(PassBuilder &Builder, const OptimizationLevel &Level) {
   std::string Text;
   raw_string_ostream Out(Text);
-  Builder.buildModuleSimplificationPipeline(*At.Built, ThinOrFullLTOPhase::None).printPipeline(Out, [](StringRef Class) { return Class; });
+  Builder.buildModuleSimplificationPipeline(Level, ThinOrFullLTOPhase::None).printPipeline(Out, [](StringRef Class) { return Class; });
   SmallVector<StringRef> Classes;
   SplitString(Text, Classes, ",()<>;");
   return any_of(Classes, isProfiling);
@@ -38,9 +39,10 @@ public:
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &Modules) {
     if (!Now.IsTakenOver)
       return PreservedAnalyses::all();
+    Modules.invalidate(M, AlwaysInlinerPass().run(M, Modules)); // what a full link leaves to its inliner
     With.Optimize(M);
     Now.LeavesOut = true;
     return PreservedAnalyses::none();
@@ -56,9 +58,9 @@ struct Shared {
   Takeover With;
   Pipeline Now;
 
-  void begin(Module &M, const Level &At, PassBuilder &Builder) {
-    Now.IsTakenOver = With.Begins(M, At.Pipeline);
-    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Builder, At);
+  void begin(Module &M, const HostPipeline &Host, PassBuilder &Builder) {
+    Now.IsTakenOver = With.Begins(M, Host.text());
+    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Builder, *Host.At.Built);
     Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
   }
 
@@ -82,14 +84,16 @@ void takeOverPipelines(PassBuilder &Builder, Takeover With) {
     Callbacks->registerShouldRunOptionalPassCallback([Own](StringRef Class, const Any &) { return Own->runs(Class); });
     Callbacks->registerAfterPassCallback([Own](StringRef Class, const Any &, const PreservedAnalyses &) { Own->ran(Class); });
   }
-  runAtPipelineStart(Builder, [Own, &Builder](Module &M, const Level &At) {
-    Own->begin(M, At, Builder);
+  runAtPipelineStart(Builder, [Own, &Builder](Module &M, const HostPipeline &Host) {
+    Own->begin(M, Host, Builder);
     return false;
   });
-  Builder.registerOptimizerEarlyEPCallback([Own](ModulePassManager &Passes, OptimizationLevel Level, ThinOrFullLTOPhase) {
+  auto Add = [Own](ModulePassManager &Passes, OptimizationLevel Level) {
     if (Level != OptimizationLevel::O0)
       Passes.addPass(OptimizePass(Own->With, Own->Now));
-  });
+  };
+  Builder.registerOptimizerEarlyEPCallback([Add](ModulePassManager &Passes, OptimizationLevel Level, ThinOrFullLTOPhase) { Add(Passes, Level); });
+  Builder.registerFullLinkTimeOptimizationLastEPCallback(Add);
 }
 
 } // namespace mlcb

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/Targets.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+
+#include <mutex>
 
 using namespace llvm;
 
@@ -33,6 +36,20 @@ static void initializeBackend(StringRef Name) {
 #include "llvm/Config/TargetMCAs.def"
 }
 
+static void initializeInfosOnce() {
+  static std::once_flag Initialized;
+  std::call_once(Initialized, InitializeAllTargetInfos);
+}
+
+/// The threads of a thin link share what is registered.
+static void initializeBackendOnce(StringRef Name) {
+  static std::mutex Initializing;
+  static StringSet<> Initialized;
+  const std::scoped_lock Lock(Initializing);
+  if (Initialized.insert(Name).second)
+    initializeBackend(Name);
+}
+
 static Error checkCpu(const TargetMachine &Machine, StringRef Cpu) {
   if (Cpu.empty() || Machine.getMCSubtargetInfo()->isCPUStringValid(Cpu))
     return Error::success();
@@ -40,13 +57,13 @@ static Error checkCpu(const TargetMachine &Machine, StringRef Cpu) {
 }
 
 Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Named, StringRef Cpu) {
-  InitializeAllTargetInfos();
+  initializeInfosOnce();
   const Triple Used = Named.empty() ? Triple(sys::getDefaultTargetTriple()) : Named;
   std::string Why;
   const Target *Found = TargetRegistry::lookupTarget(Used, Why);
   if (!Found)
     return createStringError("target " + Used.str() + ": " + Why);
-  initializeBackend(Found->getBackendName());
+  initializeBackendOnce(Found->getBackendName());
   std::unique_ptr<TargetMachine> Machine(
       Found->createTargetMachine(Used, Cpu, "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
   if (!Machine)

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -190,7 +191,9 @@ Expected<void> Vocabulary::expect(int64_t Expected, StringRef Bound) const {
 }
 
 Expected<const Vocabulary *> Vocabulary::shared() {
+  static std::mutex Reading; // a thin link has several threads
   static std::optional<Vocabulary> Loaded;
+  const std::scoped_lock Lock(Reading);
   if (!Loaded) {
     Expected<Vocabulary> V = read(defaultPath());
     if (!V)

@@ -5,7 +5,7 @@ using namespace llvm;
 
 namespace mlcb {
 
-static StringRef Current;
+static thread_local StringRef Current;
 
 CurrentActivity::CurrentActivity(StringRef What) : Outer(Current) { Current = What; }
 CurrentActivity::~CurrentActivity() { Current = Outer; }

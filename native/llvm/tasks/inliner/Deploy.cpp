@@ -58,8 +58,8 @@ void adviseHostInliner(const TaskRegistration &Task, PassBuilder &Builder) {
   });
   if (!PolicySet::ofCommandLine().isGuarded())
     return;
-  runAtPipelineStart(Builder, [&Task, AsksPolicy](Module &M, const Level &At) {
-    const Expected<bool> Smaller = isSmaller(Task, At.Pipeline, M);
+  runAtPipelineStart(Builder, [&Task, AsksPolicy](Module &M, const HostPipeline &Host) {
+    const Expected<bool> Smaller = isSmaller(Task, Host.text(), M);
     *AsksPolicy = Smaller && *Smaller;
     if (!Smaller)
       failCompilation(M, Smaller.error());

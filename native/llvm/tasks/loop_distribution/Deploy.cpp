@@ -81,6 +81,7 @@ void distributeHostLoops(const TaskRegistration &Task, PassBuilder &Builder) {
   askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->about(*F.getParent()); });
   Builder.registerOptimizerLastEPCallback(
       [Talk](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Passes.addPass(EndPass(Talk)); });
+  Builder.registerFullLinkTimeOptimizationLastEPCallback([Talk](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(EndPass(Talk)); });
 }
 
 } // namespace mlcb

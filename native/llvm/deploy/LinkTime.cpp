@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/deploy/LinkTime.h"
+
+#include "llvm/deploy/PolicySet.h"
+
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <dlfcn.h>
+#include <mutex>
+
+using namespace llvm;
+
+namespace mlcb {
+
+static cl::opt<bool> LinkAsks("mlcb-at-link", cl::desc("the link that optimizes asks the policies too: nobody needs to be told that nothing "
+                                                       "before it does"));
+
+namespace {
+
+/// Whether LLVM took an option of ours, as in -mlcb-runner=URI.
+bool take(StringRef Text) {
+  auto [Name, Value] = Text.split('=');
+  cl::Option *Option = Name.consume_front("-mlcb-") ? cl::getRegisteredOptions().lookup(("mlcb-" + Name).str()) : nullptr;
+  return Option && !Option->addOccurrence(/*pos=*/0, Option->ArgStr, Value);
+}
+
+void readOptions() {
+  Dl_info Self{};
+  if (!dladdr(reinterpret_cast<const void *>(&readOptionsBesidePlugin), &Self) || !Self.dli_fname)
+    return;
+  const auto Text = MemoryBuffer::getFile(Self.dli_fname + Twine(".options"), /*IsText=*/true);
+  if (!Text)
+    return;
+  for (const StringRef Line : make_range(line_iterator(**Text), line_iterator()))
+    if (!take(Line))
+      reportFatalUsageError(Twine("mlcb: ") + Self.dli_fname + ".options: '" + Line + "', expected an option as -mlcb-runner=URI");
+}
+
+bool isBeforeLink(ThinOrFullLTOPhase Phase) { return Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink; }
+
+void sayThatNobodyDecides() {
+  static std::once_flag Said;
+  std::call_once(
+      Said, [] { errs() << "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; here nobody does\n"; });
+}
+
+/// What the pipelines of a builder share.
+struct Shared {
+  std::shared_ptr<bool> IsBeforeLink; // of the pipeline that is being built
+  std::optional<PolicySet::Suspension> Now;
+};
+
+class BeginPass : public PassInfoMixin<BeginPass> {
+public:
+  BeginPass(std::shared_ptr<Shared> Own) : Own(std::move(Own)), IsBeforeLink(this->Own->IsBeforeLink) {}
+
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
+    if (*IsBeforeLink && !PolicySet::ofCommandLine().isEmpty()) {
+      if (!LinkAsks)
+        sayThatNobodyDecides();
+      Own->Now.emplace();
+    }
+    return PreservedAnalyses::all();
+  }
+
+private:
+  std::shared_ptr<Shared> Own;
+  std::shared_ptr<bool> IsBeforeLink;
+};
+
+class EndPass : public PassInfoMixin<EndPass> {
+public:
+  explicit EndPass(std::shared_ptr<Shared> Own) : Own(std::move(Own)) {}
+
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
+    Own->Now.reset();
+    return PreservedAnalyses::all();
+  }
+
+private:
+  std::shared_ptr<Shared> Own;
+};
+
+} // namespace
+
+void readOptionsBesidePlugin() {
+  static std::once_flag Read;
+  std::call_once(Read, readOptions);
+}
+
+void leaveDecisionsToLink(PassBuilder &Builder) {
+  auto Own = std::make_shared<Shared>();
+  Builder.registerPipelineStartEPCallback([Own](ModulePassManager &Passes, OptimizationLevel) {
+    Own->IsBeforeLink = std::make_shared<bool>(false);
+    Passes.addPass(BeginPass(Own));
+  });
+  // The first that is told the phase, though not the first to run.
+  Builder.registerPipelineEarlySimplificationEPCallback([Own](ModulePassManager &, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+    if (Own->IsBeforeLink)
+      *Own->IsBeforeLink = isBeforeLink(Phase);
+  });
+  Builder.registerOptimizerLastEPCallback([Own](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+    if (isBeforeLink(Phase))
+      Passes.addPass(EndPass(Own));
+  });
+}
+
+} // namespace mlcb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Builds that optimize when they link: policies decide there, and nowhere before.
+#pragma once
+
+namespace llvm {
+class PassBuilder;
+}
+
+namespace mlcb {
+
+/// A linker reads its command line before it loads plugins, and would not know their options. Beside a plugin FILE (or a link to it), FILE.options
+/// has them, one a line as in -mlcb-runner=URI. Ends the process where it has anything else.
+void readOptionsBesidePlugin();
+
+/// Suspends the policies of a builder's pipelines before such a link. Says so once where the link will not ask them either.
+void leaveDecisionsToLink(llvm::PassBuilder &Builder);
+
+} // namespace mlcb

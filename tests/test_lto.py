@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where a build optimizes when it links, policies decide in the link, once, and nowhere before."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.policies import shipped
+from tests.support.builds import clang, run
+
+MAIN = """
+#include <stdio.h>
+int step(int x);
+static int length(int x) { int n = 0; while (x != 1) { x = step(x); ++n; } return n; }
+int main(int argc, char **argv) {
+  long sum = 0;
+  int a[100], b[100], c[100];
+  for (int i = 1; i < 2000 * argc; ++i) sum += length(i);
+  for (int i = 0; i < 100; ++i) { a[i] = i; b[i] = a[i] * 3; c[i] = b[i] + argc; sum += c[i]; }
+  printf("%ld\\n", sum);
+  return 0;
+}
+"""
+STEP = "int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }"
+OUTPUT = "148938\n"
+TASKS = ("posetrl", "inliner", "eviction", "priority", "loop_distribution")
+GUARDABLE = TASKS[:-1]
+CONFIGURATIONS = {
+    **{task: ((task,), False) for task in TASKS},
+    "all": (TASKS, False),
+    **{f"{task} guarded": ((task,), True) for task in GUARDABLE},
+    "all guarded": (GUARDABLE, True),
+}
+NOBODY = "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; here nobody does\n"
+
+
+def configuration(folder: Path, tasks: Sequence[str], *, guard: bool = False, lto: bool = True) -> Path:
+    path = folder / "mlcb.cfg"
+    write_clang_config(path, [shipped()[task] for task in tasks], guard=guard, lto=lto)
+    return path
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[str]:
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "step.c").write_text(STEP)
+    return ["main.c", "step.c"]
+
+
+@pytest.mark.parametrize("kind", ["full", "thin"])
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_policies_decide_in_the_link(name: str, kind: str, sources: list[str], tmp_path: Path) -> None:
+    tasks, guard = CONFIGURATIONS[name]
+    config = configuration(tmp_path, tasks, guard=guard)
+    said = clang(config, tmp_path, "-O2", f"-flto={kind}", *sources, "-o", "program", "-Wl,-mllvm,-pass-remarks=mlcb").stdout
+    assert run(["./program"], tmp_path).stdout == OUTPUT
+    if guard:
+        assert "kept: " in said
+    else:  # passes of a policy's leave no inliner to ask
+        assert all(f"{task}: " in said for task in tasks if task != "inliner" or "posetrl" not in tasks), said
+    again = clang(config, tmp_path, "-O2", f"-flto={kind}", *sources, "-o", "again")
+    assert again.stdout + again.stderr == ""
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "program").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["full", "thin"])
+def test_nobody_decides_before_the_link(kind: str, sources: list[str], tmp_path: Path) -> None:
+    compiled = ["-Oz", f"-flto={kind}", "-c", sources[0], "-o"]
+    clang(None, tmp_path, *compiled, "stock.o")
+    assert clang(configuration(tmp_path, TASKS), tmp_path, *compiled, "ours.o").stderr == ""
+    assert (tmp_path / "ours.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+def test_a_link_that_asks_nobody_is_said(sources: list[str], tmp_path: Path) -> None:
+    linked = ["-Oz", "-flto", "-Werror", "-fuse-ld=gold", *sources, "-o"]
+    clang(None, tmp_path, *linked, "stock")
+    assert clang(configuration(tmp_path, TASKS, lto=False), tmp_path, *linked, "ours").stderr == 2 * NOBODY
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
+
+
+def test_a_build_that_does_not_optimize_when_it_links_is_as_without(sources: list[str], tmp_path: Path) -> None:
+    built = ["-Oz", "-Werror", *sources, "-o"]
+    clang(configuration(tmp_path, TASKS), tmp_path, *built, "for-lto")
+    clang(configuration(tmp_path, TASKS, lto=False), tmp_path, "-fuse-ld=lld", *built, "for-none")
+    assert (tmp_path / "for-lto").read_bytes() == (tmp_path / "for-none").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["full", "thin"])
+def test_always_inline_holds_across_files(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int seven(void); int main(void) { return seven() - 7; }")
+    (tmp_path / "seven.c").write_text("__attribute__((always_inline)) int seven(void) { return 7; }")
+    clang(configuration(tmp_path, ["posetrl"]), tmp_path, "-O1", f"-flto={kind}", "main.c", "seven.c", "-o", "program")
+    assert run(["./program"], tmp_path).stdout == ""
+    assert "call" not in run([toolchain.tool("llvm-objdump"), "-d", "--disassemble-symbols=main", "program"], tmp_path).stdout
+
+
+def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:
+    config = configuration(tmp_path, ["posetrl"])
+    (tmp_path / "mlcb.cfg.so.options").write_text("-mlcb-runner=aot:nothing.so\n-O3\n")
+    with pytest.raises(AssertionError, match="options: '-O3', expected an option as -mlcb-runner=URI"):
+        clang(config, tmp_path, "-Oz", "-flto", *sources)
