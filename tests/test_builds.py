@@ -14,7 +14,7 @@ from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
 
 OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("opt", "llvm-profdata", "llvm-cov"))
-TASKS = ("posetrl", "inliner")
+CONFIGURATIONS = {"posetrl": False, "inliner": False, "posetrl guarded": True}
 C = """
 #include <stdio.h>
 static int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }
@@ -52,10 +52,10 @@ int main() {
 ASSEMBLER = ".globl answer\nanswer: ret\n"
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=CONFIGURATIONS)
 def config(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("config") / "mlcb.cfg"
-    write_clang_config(path, [shipped()[request.param]])
+    write_clang_config(path, [shipped()[request.param.split()[0]]], guard=CONFIGURATIONS[request.param])
     return path
 
 
@@ -148,11 +148,11 @@ def test_sanitizers_find_what_they_find(config: Path, sanitizer: str, source: Pa
 
 def test_remarks_say_how_much_was_decided(config: Path, source: Path) -> None:
     said = clang(config, source.parent, "-Oz", "-Rpass=mlcb", "-c", source.name, "-o", "out.o").stderr
-    assert re.search(r"remark: (posetrl|inliner): [1-9]\d* decisions? \[-Rpass=mlcb\]", said)
+    assert re.search(r"remark: ((posetrl|inliner): [1-9]\d* decisions?|.*; kept: default<Oz>) \[-Rpass=mlcb\]", said)
 
 
 def test_guard_measures_a_module_that_names_no_target(tmp_path: Path) -> None:
     (tmp_path / "plain.ll").write_text("define i32 @triple(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n")
     posetrl = ["-passes=posetrl", f"-mlcb-runner=onnx:{shipped()['posetrl']}", "-mlcb-guard", "-pass-remarks=mlcb"]
     said = run([OPT, f"-load-pass-plugin={toolchain.plugin()}", *posetrl, "plain.ll", "-S", "-o", "out.ll"], tmp_path).stderr
-    assert re.search(r"policy: \d+ bytes, default<Oz>: \d+ bytes", said)
+    assert re.search(r"posetrl: \d+ bytes, default<Oz>: \d+ bytes", said)

@@ -97,6 +97,11 @@ def test_always_inline_holds_across_files(kind: str, tmp_path: Path) -> None:
     assert "call" not in run([toolchain.tool("llvm-objdump"), "-d", "--disassemble-symbols=main", "program"], tmp_path).stdout
 
 
+def test_guard_has_the_link_use_one_thread(sources: list[str], tmp_path: Path) -> None:
+    config = configuration(tmp_path, ["posetrl"], guard=True)
+    assert "--thinlto-jobs=1" in clang(config, tmp_path, "-O2", "-flto=thin", *sources, "-###").stderr
+
+
 def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:
     config = configuration(tmp_path, ["posetrl"])
     (tmp_path / "mlcb.cfg.so.options").write_text("-mlcb-runner=aot:nothing.so\n-O3\n")

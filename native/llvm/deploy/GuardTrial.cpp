@@ -8,7 +8,10 @@
 #include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
 
+#include <mutex>
+#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -35,9 +38,22 @@ void endSilentlyOnErrors(LLVMContext &Context) {
   Context.setLLVMRemarkStreamer(nullptr);
 }
 
+/// What other threads have locked stays locked in a fork.
+bool isOneThread() {
+  static const std::thread::id First = std::this_thread::get_id();
+  if (std::this_thread::get_id() == First)
+    return true;
+  static std::once_flag Said;
+  std::call_once(Said,
+                 [] { errs() << "mlcb: warning: -mlcb-guard in a link by several threads keeps what stock does: expected -Wl,--thinlto-jobs=1\n"; });
+  return false;
+}
+
 } // namespace
 
 std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Trial) {
+  if (!isOneThread())
+    return std::nullopt;
   return probe(
              [&] {
                endSilentlyOnErrors(M.getContext());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/deploy/LinkTime.h"
 
+#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 
 #include "llvm/Passes/PassBuilder.h"
@@ -74,21 +75,6 @@ private:
   std::shared_ptr<bool> IsBeforeLink;
 };
 
-class EndPass : public PassInfoMixin<EndPass> {
-public:
-  explicit EndPass(std::shared_ptr<Shared> Own) : Own(std::move(Own)) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
-    Own->Now.reset();
-    return PreservedAnalyses::all();
-  }
-
-private:
-  std::shared_ptr<Shared> Own;
-};
-
 } // namespace
 
 void readOptionsBesidePlugin() {
@@ -107,10 +93,7 @@ void leaveDecisionsToLink(PassBuilder &Builder) {
     if (Own->IsBeforeLink)
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
-  Builder.registerOptimizerLastEPCallback([Own](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase Phase) {
-    if (isBeforeLink(Phase))
-      Passes.addPass(EndPass(Own));
-  });
+  runAtPipelineEnd(Builder, [Own] { Own->Now.reset(); });
 }
 
 } // namespace mlcb

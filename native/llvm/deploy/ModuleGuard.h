@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The guard of a module: the smaller of its objects, by a policy or by the heuristic.
+// The guard of modules: the smallest of what a policy and the compiler itself make of one.
 #pragma once
-
-#include "spec/Error.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/StringRef.h"
-
-#include <optional>
 
 namespace llvm {
 class Module;
-}
+class PassBuilder;
+} // namespace llvm
 
 namespace mlcb {
 
-namespace measure {
-class Measurer;
-}
+struct Choice;
+class TaskRegistration;
 
-/// Bytes of the module's object either way; nothing where that fails.
-struct Verdict {
-  std::optional<uint64_t> Policy, Heuristic;
+/// Makes each pipeline of the host begin with trials, if -mlcb-guard is given: in forks of this process it runs to its end, by each policy of
+/// Guard::Module alone, and by none. All policies that do not make the smallest are passed over until it has ended. Reported in a remark.
+void guardPipelines(llvm::PassBuilder &Builder);
 
-  bool isForPolicy() const { return Policy && (!Heuristic || *Policy <= *Heuristic); }
-};
-
-/// Tries both in forks of this process, without any other policy of the command line.
-Verdict compare(llvm::Module &M, measure::Measurer &Target, llvm::function_ref<Expected<void>()> RunPolicy, llvm::StringRef Heuristic);
-
-/// Reports a verdict as an optimization remark.
-void remark(const Verdict &V, llvm::StringRef Heuristic, llvm::Module &M);
+/// Whether the policy makes a module as small as the heuristic of its task does, alone and outside of any pipeline. Reported in a remark.
+bool isPolicySmaller(const TaskRegistration &Task, Choice &Policy, llvm::Module &M);
 
 } // namespace mlcb

@@ -9,15 +9,35 @@ namespace {
 
 class StartPass : public PassInfoMixin<StartPass> {
 public:
-  StartPass(AtPipelineStart Run, const HostPipeline &Host) : Run(std::move(Run)), Host(Host) {}
+  StartPass(AtPipelineStart Run, PassBuilder &Builder, const Level &At, ThinOrFullLTOPhase Phase)
+      : Run(std::move(Run)), Builder(Builder), At(At), Phase(Phase) {}
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return Run(M, Host) ? PreservedAnalyses::none() : PreservedAnalyses::all(); }
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &Modules) {
+    return Run(M, {Builder, Modules, At, Phase}) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
 
 private:
   AtPipelineStart Run;
-  HostPipeline Host;
+  PassBuilder &Builder;
+  const Level &At;
+  ThinOrFullLTOPhase Phase;
+};
+
+class EndPass : public PassInfoMixin<EndPass> {
+public:
+  explicit EndPass(std::function<void()> Run) : Run(std::move(Run)) {}
+
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
+    Run();
+    return PreservedAnalyses::all();
+  }
+
+private:
+  std::function<void()> Run;
 };
 
 } // namespace
@@ -32,10 +52,18 @@ std::string HostPipeline::text() const {
   }
 }
 
+void HostPipeline::run(Module &M) const {
+  switch (Phase) {
+  case ThinOrFullLTOPhase::FullLTOPostLink: Builder.buildLTODefaultPipeline(*At.Built, nullptr).run(M, Modules); break;
+  case ThinOrFullLTOPhase::ThinLTOPostLink: Builder.buildThinLTODefaultPipeline(*At.Built, nullptr).run(M, Modules); break;
+  default: Builder.buildPerModuleDefaultPipeline(*At.Built).run(M, Modules);
+  }
+}
+
 void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
-  auto Add = [Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
+  auto Add = [&Builder, Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
     if (Built != OptimizationLevel::O0)
-      Passes.addPass(StartPass(Run, {Level::of(Built), Phase}));
+      Passes.addPass(StartPass(Run, Builder, Level::of(Built), Phase));
   };
   Builder.registerPipelineStartEPCallback(
       [Add](ModulePassManager &Passes, OptimizationLevel Built) { Add(Passes, Built, ThinOrFullLTOPhase::None); });
@@ -46,6 +74,12 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
     if (Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
       Add(Passes, Built, Phase);
   });
+}
+
+void runAtPipelineEnd(PassBuilder &Builder, std::function<void()> Run) {
+  auto Add = [Run = std::move(Run)](ModulePassManager &Passes) { Passes.addPass(EndPass(Run)); };
+  Builder.registerOptimizerLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Add(Passes); });
+  Builder.registerFullLinkTimeOptimizationLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel) { Add(Passes); });
 }
 
 } // namespace mlcb

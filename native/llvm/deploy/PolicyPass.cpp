@@ -3,6 +3,7 @@
 
 #include "llvm/deploy/Compilation.h"
 #include "llvm/deploy/LinkTime.h"
+#include "llvm/deploy/ModuleGuard.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/Targets.h"
 #include "llvm/pipeline/PassRunner.h"
@@ -32,7 +33,7 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Expected<Choice> Chosen = PolicySet::ofCommandLine().choose(Task, Task.heuristic(), M);
+    Expected<Choice> Chosen = PolicySet::ofCommandLine().chooseSmaller(Task, M);
     Expected<void> Done = Chosen ? follow(*Chosen, M) : Unexpected(Chosen.error());
     if (!Done)
       failCompilation(M, Done.error());
@@ -66,6 +67,7 @@ void registerPolicyPasses(PassBuilder &Builder) {
   if (PolicySet::ofCommandLine().isEmpty())
     return;
   leaveDecisionsToLink(Builder);
+  guardPipelines(Builder);
   TaskRegistration::deployAll(Builder);
 }
 

@@ -48,7 +48,7 @@ static Expected<void> bind(ModelRunner &Runner, StringRef Task) {
 
 /// The first of the command line for the task, bound as its policy asks unless it is `default:`; null where all are for other tasks.
 Expected<std::unique_ptr<ModelRunner>> PolicySet::runnerFor(const TaskRegistration &Task) {
-  if (isEmpty())
+  if (isEmpty() || is_contained(PassedOver, &Task))
     return nullptr;
   for (const std::string &Uri : Runners) {
     if (isClaimedByOther(Uri, Task.name()))
@@ -82,17 +82,12 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegist
   Expected<std::unique_ptr<ModelRunner>> Policy = decider(Task);
   if (!Policy || !*Policy)
     return Policy;
+  if (Guarded && Task.guard() == Guard::None)
+    return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   for (auto [Index, Metric] : enumerate((*Policy)->spec().Task.Metrics))
     if ((*Policy)->wants(Index))
       return fail(ErrorKind::InvalidArgument, "a learner wants the metric " + std::string(Metric.Name) +
                                                   ": expected opt -passes=" + Task.name().str() + " or a worker, which measure");
-  return Policy;
-}
-
-Expected<std::unique_ptr<ModelRunner>> PolicySet::unguardedInHost(const TaskRegistration &Task) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = deciderInHost(Task);
-  if (Policy && *Policy && Guarded)
-    return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   return Policy;
 }
 
@@ -111,7 +106,8 @@ Expected<void> PolicySet::checkGuard(const ModelRunner &Policy) const {
 
 Expected<std::unique_ptr<measure::Measurer>> PolicySet::measurerFor(const Module &M) const {
   const auto When = Guarded ? measure::Setup::Now : measure::Setup::WhenMeasured;
-  auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, When);
+  const auto Relocations = M.getPICLevel() == PICLevel::NotPIC ? Reloc::Static : Reloc::PIC_;
+  auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, When, Relocations);
   if (!Target)
     return fail(ErrorKind::InvalidArgument, toString(Target.takeError()));
   return std::move(*Target);
@@ -123,7 +119,7 @@ static Choice notThePolicy(Decider Who) {
   return Made;
 }
 
-Expected<Choice> PolicySet::choose(const TaskRegistration &Task, StringRef Heuristic, Module &M) {
+Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (!Runner)
     return Unexpected(Runner.error());
@@ -140,14 +136,13 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, StringRef Heuri
   // A learner's parameters are checked before it decides; a policy's were when it was exported.
   if (auto Ready = (*Runner)->isRemote() ? (*Bound)->prepareAll() : Expected<void>(); !Ready)
     return Unexpected(Ready.error());
+  return Choice{Decider::Policy, std::move(*Runner), std::move(*Target), std::move(*Bound)};
+}
 
-  Choice Policy{Decider::Policy, std::move(*Runner), std::move(*Target), std::move(*Bound)};
-  if (!Guarded)
-    return Policy;
-  const Verdict V = compare(M, *Policy.Target, [&] { return Policy.run(M); }, Heuristic);
-  remark(V, Heuristic, M);
-  if (V.isForPolicy())
-    return Policy;
+Expected<Choice> PolicySet::chooseSmaller(const TaskRegistration &Task, Module &M) {
+  Expected<Choice> Chosen = choose(Task, M);
+  if (!Guarded || !Chosen || Chosen->Who != Decider::Policy || isPolicySmaller(Task, *Chosen, M))
+    return Chosen;
   return notThePolicy(Decider::Heuristic);
 }
 

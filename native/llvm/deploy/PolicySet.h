@@ -51,11 +51,8 @@ public:
   /// The policy for a task; null where there is none, or it is `default:`.
   Expected<std::unique_ptr<ModelRunner>> decider(const TaskRegistration &Task);
 
-  /// Likewise, inside a compiler that is not measured: an error where a learner wants a metric.
+  /// Likewise, inside a compiler: an error where a learner wants a metric, which it does not measure, or where the guard has no measure of the task.
   Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task);
-
-  /// Likewise, of a task that the guard cannot compare: an error where it is asked for.
-  Expected<std::unique_ptr<ModelRunner>> unguardedInHost(const TaskRegistration &Task);
 
   /// The error of a task without a policy: it lists the tasks of the others.
   Error noPolicyFor(const TaskRegistration &Task) const;
@@ -66,14 +63,21 @@ public:
   /// Measures for the target of a module.
   Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M) const;
 
-  /// The policy is chosen where there is one; with -mlcb-guard only if its result is not larger than that of the heuristic, a pipeline.
-  Expected<Choice> choose(const TaskRegistration &Task, llvm::StringRef Heuristic, llvm::Module &M);
+  /// The policy for a task, ready to decide on a module.
+  Expected<Choice> choose(const TaskRegistration &Task, llvm::Module &M);
+
+  /// Likewise; with -mlcb-guard only if its result is not larger than that of the task's heuristic.
+  Expected<Choice> chooseSmaller(const TaskRegistration &Task, llvm::Module &M);
+
+  /// From now on the policies for these tasks, and for no others, are not asked.
+  void passOver(llvm::ArrayRef<const TaskRegistration *> Tasks) { PassedOver.assign(Tasks.begin(), Tasks.end()); }
 
 private:
   Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
   Expected<std::unique_ptr<ModelRunner>> open(const std::string &Uri);
   bool isClaimedByOther(const std::string &Uri, llvm::StringRef Task) const;
 
+  llvm::SmallVector<const TaskRegistration *> PassedOver;
   std::map<std::string, std::unique_ptr<ModelRunner>> Unclaimed; // by URI: opened, and for another task; a learner connects only once
   std::map<std::string, std::string> Claimed;                    // by URI: its task, so that others need not ask a learner that is gone
 };

@@ -58,9 +58,9 @@ struct Shared {
   Takeover With;
   Pipeline Now;
 
-  void begin(Module &M, const HostPipeline &Host, PassBuilder &Builder) {
-    Now.IsTakenOver = With.Begins(M, Host.text());
-    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Builder, *Host.At.Built);
+  void begin(Module &M, const HostPipeline &Host) {
+    Now.IsTakenOver = With.Begins(M);
+    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Host.Builder, *Host.At.Built);
     Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
   }
 
@@ -84,8 +84,8 @@ void takeOverPipelines(PassBuilder &Builder, Takeover With) {
     Callbacks->registerShouldRunOptionalPassCallback([Own](StringRef Class, const Any &) { return Own->runs(Class); });
     Callbacks->registerAfterPassCallback([Own](StringRef Class, const Any &, const PreservedAnalyses &) { Own->ran(Class); });
   }
-  runAtPipelineStart(Builder, [Own, &Builder](Module &M, const HostPipeline &Host) {
-    Own->begin(M, Host, Builder);
+  runAtPipelineStart(Builder, [Own](Module &M, const HostPipeline &Host) {
+    Own->begin(M, Host);
     return false;
   });
   auto Add = [Own](ModulePassManager &Passes, OptimizationLevel Level) {

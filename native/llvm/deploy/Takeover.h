@@ -14,8 +14,8 @@ class PassBuilder;
 namespace mlcb {
 
 struct Takeover {
-  /// Whether the optimizations of a pipeline of this name are left out; asked where it begins.
-  std::function<bool(llvm::Module &M, llvm::StringRef Pipeline)> Begins;
+  /// Whether the optimizations of a pipeline are left out; asked where it begins.
+  std::function<bool(llvm::Module &M)> Begins;
 
   /// Runs in their place. By then coroutines are split, functions instrumented, profiles made or used.
   std::function<void(llvm::Module &M)> Optimize;

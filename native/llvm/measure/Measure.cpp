@@ -93,8 +93,9 @@ private:
 Measurer::Measurer(std::unique_ptr<Impl> I) : Self(std::move(I)) {}
 Measurer::~Measurer() = default;
 
-Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings, Setup When) {
-  auto TM = createTargetMachine(Target, Cpu);
+Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, StringRef Cpu, const CacheSettings &Settings, Setup When,
+                                                     Reloc::Model Relocations) {
+  auto TM = createTargetMachine(Target, Cpu, Relocations);
   if (!TM)
     return TM.takeError();
   auto Generator = std::make_unique<CodeGenerator>(**TM);

@@ -2,6 +2,7 @@
 // The cost of a module: bytes of its object file, and cycles of its code.
 #pragma once
 
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/Error.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -38,14 +39,14 @@ struct CacheCounters {
   uint64_t WholeModules;                 // modules whose size was not composed of functions
 };
 
-/// Measures modules for one target, at the default code generation level and position independent.
+/// Measures modules for one target, at the default code generation level.
 ///
 /// Made once per process and target; a fork inherits its parent's and shares its cache. Belongs to one thread.
 class Measurer {
 public:
   /// An unknown triple or CPU, or a target that cannot write objects, is an error.
   static llvm::Expected<std::unique_ptr<Measurer>> create(const llvm::Triple &Target, llvm::StringRef Cpu, const CacheSettings &Settings = {},
-                                                          Setup When = Setup::Now);
+                                                          Setup When = Setup::Now, llvm::Reloc::Model Relocations = llvm::Reloc::PIC_);
   ~Measurer();
 
   /// Exact to the byte against the object file of a clone of the whole module. Does not change the module.

@@ -56,7 +56,7 @@ static Error checkCpu(const TargetMachine &Machine, StringRef Cpu) {
   return createStringError("target " + Machine.getTargetTriple().str() + ": unknown cpu '" + Cpu + "'");
 }
 
-Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Named, StringRef Cpu) {
+Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Named, StringRef Cpu, Reloc::Model Relocations) {
   initializeInfosOnce();
   const Triple Used = Named.empty() ? Triple(sys::getDefaultTargetTriple()) : Named;
   std::string Why;
@@ -65,7 +65,7 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const Triple &Named
     return createStringError("target " + Used.str() + ": " + Why);
   initializeBackendOnce(Found->getBackendName());
   std::unique_ptr<TargetMachine> Machine(
-      Found->createTargetMachine(Used, Cpu, "", TargetOptions(), Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+      Found->createTargetMachine(Used, Cpu, "", TargetOptions(), Relocations, std::nullopt, CodeGenOptLevel::Default));
   if (!Machine)
     return createStringError("target " + Used.str() + ": has no code generator");
   if (Error E = checkCpu(*Machine, Cpu))

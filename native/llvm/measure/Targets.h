@@ -7,8 +7,9 @@
 
 namespace mlcb::measure {
 
-/// Initialises the triple's backend (that one only) and makes a machine at the default level, position independent.
+/// Initialises the triple's backend (that one only) and makes a machine at the default level.
 /// An empty CPU means the triple's generic one, an empty triple that of this machine, as llc has it.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const llvm::Triple &Triple, llvm::StringRef Cpu);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const llvm::Triple &Triple, llvm::StringRef Cpu,
+                                                                         llvm::Reloc::Model Relocations = llvm::Reloc::PIC_);
 
 } // namespace mlcb::measure

@@ -7,8 +7,8 @@ namespace mlcb {
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
-TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy)
-    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Next(Head) {
+TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares)
+    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Compares(Compares), Next(Head) {
   Head = this;
 }
 
@@ -17,6 +17,14 @@ const TaskRegistration *TaskRegistration::find(StringRef Name) {
     if (Task->Name == Name)
       return Task;
   return nullptr;
+}
+
+SmallVector<const TaskRegistration *> TaskRegistration::comparedBy(Guard Kind) {
+  SmallVector<const TaskRegistration *> Found;
+  for (const TaskRegistration *Task = Head; Task; Task = Task->Next)
+    if (Task->Compares == Kind)
+      Found.push_back(Task);
+  return Found;
 }
 
 void TaskRegistration::deployAll(PassBuilder &Builder) {

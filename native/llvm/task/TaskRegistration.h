@@ -4,6 +4,7 @@
 
 #include "llvm/task/BoundTask.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
@@ -20,19 +21,30 @@ class TaskRegistration;
 /// Lets the policies of the command line take part in the compiler's own pipelines.
 using DeployTask = void (*)(const TaskRegistration &Task, llvm::PassBuilder &Builder);
 
+/// What -mlcb-guard compares in the host's own pipelines. What the guard has no measure of, it refuses.
+enum class Guard {
+  None,
+  Module,  // bytes of what the pipeline makes of the module, by each policy alone and by none
+  Function // the task compares function by function itself
+};
+
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
 class TaskRegistration {
 public:
   /// Heuristic is the pipeline that is the compiler's own answer to the task.
-  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy);
+  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares = Guard::None);
 
   static const TaskRegistration *find(llvm::StringRef Name);
+
+  /// All tasks that the guard compares so.
+  static llvm::SmallVector<const TaskRegistration *> comparedBy(Guard Kind);
 
   /// DeployTask of every task.
   static void deployAll(llvm::PassBuilder &Builder);
 
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
+  Guard guard() const { return Compares; }
   Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const { return Prepare(Spec, Target); }
 
 private:
@@ -40,6 +52,7 @@ private:
   llvm::StringRef Name, Heuristic;
   PrepareTask Prepare;
   DeployTask Deploy;
+  Guard Compares;
   const TaskRegistration *Next;
 };
 

@@ -2,6 +2,7 @@
 #include "llvm/tasks/loop_distribution/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/loops/LoopDistributionPass.h"
 #include "llvm/tasks/loop_distribution/Parameters.h"
@@ -35,7 +36,7 @@ public:
 
 private:
   std::shared_ptr<LoopConversation> open(Module &M) const {
-    return host<LoopConversation>(M, PolicySet::ofCommandLine().unguardedInHost(Task), [&](ModelRunner &Policy) {
+    return host<LoopConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task), [&](ModelRunner &Policy) {
       return LoopDistributionParameters::read(Policy.spec()).map([&](const LoopDistributionParameters &Parameters) {
         return std::make_unique<LoopConversation>(M, Parameters.Seeds, Policy, EpisodeRequest());
       });
@@ -45,22 +46,6 @@ private:
   const TaskRegistration &Task;
   bool Opened = false;
   std::shared_ptr<LoopConversation> Talk;
-};
-
-/// Ends the conversation about a module.
-class EndPass : public PassInfoMixin<EndPass> {
-public:
-  explicit EndPass(std::shared_ptr<HostConversation> Talk) : Talk(std::move(Talk)) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
-    Talk->end();
-    return PreservedAnalyses::all();
-  }
-
-private:
-  std::shared_ptr<HostConversation> Talk;
 };
 
 } // namespace
@@ -79,9 +64,7 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(
 void distributeHostLoops(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Talk = std::make_shared<HostConversation>(Task);
   askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->about(*F.getParent()); });
-  Builder.registerOptimizerLastEPCallback(
-      [Talk](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Passes.addPass(EndPass(Talk)); });
-  Builder.registerFullLinkTimeOptimizationLastEPCallback([Talk](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(EndPass(Talk)); });
+  runAtPipelineEnd(Builder, [Talk] { Talk->end(); });
 }
 
 } // namespace mlcb

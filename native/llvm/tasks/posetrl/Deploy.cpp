@@ -11,8 +11,8 @@ namespace mlcb {
 
 void replaceOptimizations(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Chosen = std::make_shared<Choice>();
-  auto Begins = [&Task, Chosen](Module &M, StringRef Pipeline) {
-    Expected<Choice> Made = PolicySet::ofCommandLine().choose(Task, Pipeline, M);
+  auto Begins = [&Task, Chosen](Module &M) {
+    Expected<Choice> Made = PolicySet::ofCommandLine().choose(Task, M);
     if (!Made) {
       failCompilation(M, Made.error());
       return false;

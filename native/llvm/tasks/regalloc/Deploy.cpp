@@ -31,7 +31,7 @@ std::shared_ptr<RegallocConversation> regallocOfCommandLine(StringRef Task, Modu
     return nullptr;
   auto Talk = openInHost(Task, M);
   if (Talk && Policies.isGuarded() && canAllBeTried(Task, M))
-    Talk->limitTo(cheaperFunctions(M, Machine, openInHost));
+    Talk->limitTo(betterFunctions(M, Machine, openInHost));
   return Talk;
 }
 

@@ -182,7 +182,7 @@ measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const 
 /// The policies of a command line advise the compiler's own allocator, whoever builds its pipelines: see AdvisorSwap.
 static void deploy(const TaskRegistration &, PassBuilder &) {}
 
-static const TaskRegistration Eviction("eviction", Level::O2.Pipeline, &Regalloc::prepare, deploy);
-static const TaskRegistration Priority("priority", Level::O2.Pipeline, &Regalloc::prepare, deploy);
+static const TaskRegistration Eviction("eviction", Level::O2.Pipeline, &Regalloc::prepare, deploy, Guard::Function);
+static const TaskRegistration Priority("priority", Level::O2.Pipeline, &Regalloc::prepare, deploy, Guard::Function);
 
 } // namespace mlcb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The guard of the allocator: the functions whose registers cost less by the policies.
+// The guard of the allocator: the functions whose registers are better by the policies.
 #pragma once
 
 #include "llvm/tasks/regalloc/Scope.h"
@@ -12,8 +12,9 @@ class TargetMachine;
 
 namespace mlcb {
 
-/// The functions whose registers cost less by Policies than by LLVM's own advisors (see measure::allocationCost). Generates code twice, in a
-/// fork that uses the target machine, with all library functions that the target has; none where that fails. Reports the costs in a remark.
-llvm::StringSet<> cheaperFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenRegalloc Policies);
+/// The functions whose registers cost less by Policies than by LLVM's own advisors (see measure::allocationCost); at -Oz, those that take fewer
+/// bytes, or as many and cost less. Generates code twice, in a fork that uses the target machine, with all library functions that the target
+/// has; none where that fails. Reports the costs in a remark.
+llvm::StringSet<> betterFunctions(llvm::Module &M, llvm::TargetMachine &Machine, OpenRegalloc Policies);
 
 } // namespace mlcb

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/measure/LinkedSize.h"
+
+#include "llvm/measure/Measure.h"
+
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace mlcb::measure {
+
+// Of 64-bit ELF.
+static constexpr uint64_t FrameTableEntry = 8, Relocation = 24, Slot = 8, Stub = 16;
+
+static bool isCalled(const Function &F) {
+  return any_of(F.uses(), [](const Use &U) {
+    const auto *Call = dyn_cast<CallBase>(U.getUser());
+    return Call && Call->isCallee(&U);
+  });
+}
+
+static bool isAddressTaken(const GlobalValue &G) {
+  return any_of(G.uses(), [](const Use &U) {
+    const auto *Call = dyn_cast<CallBase>(U.getUser());
+    return isa<Instruction>(U.getUser()) && !(Call && Call->isCallee(&U));
+  });
+}
+
+/// Addresses in the initial value of a global.
+static uint64_t countAddresses(const Constant &C) {
+  if (isa<GlobalValue>(C))
+    return 1;
+  uint64_t Found = 0;
+  for (const Use &Part : C.operands())
+    Found += countAddresses(*cast<Constant>(Part));
+  return Found;
+}
+
+uint64_t linkedSize(const Module &M, Measurer &Target) {
+  uint64_t Bytes = Target.size(M).Allocated;
+  for (const Function &F : M) {
+    if (!F.isDeclarationForLinker())
+      Bytes += FrameTableEntry;
+    if (!F.isDSOLocal() && !F.isIntrinsic() && isCalled(F))
+      Bytes += Stub + Slot + Relocation;
+  }
+  if (M.getPICLevel() == PICLevel::NotPIC)
+    return Bytes;
+  for (const GlobalValue &G : M.global_values())
+    if (!G.isDSOLocal() && isAddressTaken(G))
+      Bytes += Slot + Relocation;
+  for (const GlobalVariable &G : M.globals())
+    if (G.hasInitializer())
+      Bytes += Relocation * countAddresses(*G.getInitializer());
+  return Bytes;
+}
+
+} // namespace mlcb::measure

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The guard of modules tries what this very invocation would make, and keeps the smallest."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.policies import shipped
+from tests.support.builds import clang, run
+
+SOURCE = """
+#include <stdio.h>
+#include <string.h>
+static int hash(const char *s) { int h = 7; while (*s) h = h * 31 + *s++; return h; }
+static void say(const char *who, int n) { for (int i = 0; i < n; ++i) printf("%s %d %d\\n", who, i, hash(who) % 100); }
+int compare(const char *a, const char *b) { return strcmp(a, b) ? hash(a) - hash(b) : 0; }
+int main(int argc, char **argv) {
+  char name[32] = "guard";
+  say(name, argc);
+  for (int i = 0; i < 5; ++i) name[i] ^= 1;
+  say(name, argc + 1);
+  return compare("a", "a");
+}
+"""
+
+
+def guarded(folder: Path, tasks: Sequence[str], *options: str) -> tuple[dict[str, int], str]:
+    """Compiles the source; the bytes of each trial, and which one was kept."""
+    (folder / "source.c").write_text(SOURCE)
+    write_clang_config(folder / "mlcb.cfg", [shipped()[task] for task in tasks], guard=True)
+    said = clang(folder / "mlcb.cfg", folder, "-Oz", "-Rpass=mlcb", *options, "-c", "source.c", "-o", "guarded.o").stderr
+    (trials, kept) = re.findall(r"remark: (.*); kept: (\S+) \[", said)[0]
+    return {name: int(size) for name, size in re.findall(r"(\S+): (\d+) bytes", trials)}, kept
+
+
+@pytest.mark.parametrize("tasks", [["posetrl"], ["inliner"], ["posetrl", "inliner"]], ids=" ".join)
+def test_the_smallest_trial_is_kept(tasks: list[str], tmp_path: Path) -> None:
+    trials, kept = guarded(tmp_path, tasks)
+    assert trials.keys() == {*tasks, "default<Oz>"}
+    assert trials[kept] == min(trials.values())
+
+
+def test_policies_together_are_as_small_as_the_best_alone(tmp_path: Path) -> None:
+    alone = {task: guarded(tmp_path, [task])[0][task] for task in ("posetrl", "inliner")}
+    together, _ = guarded(tmp_path, list(alone))
+    assert {task: together[task] for task in alone} == alone
+
+
+@pytest.mark.parametrize("flag", ["-fsanitize=address", "-fprofile-generate", "-fno-pic", "-fno-asynchronous-unwind-tables"])
+def test_trials_heed_the_flags_of_the_build(flag: str, tmp_path: Path) -> None:
+    plain, _ = guarded(tmp_path, ["posetrl"])
+    flagged, _ = guarded(tmp_path, ["posetrl"], flag)
+    assert flagged["default<Oz>"] != plain["default<Oz>"]
+
+
+@pytest.mark.parametrize("flags", [[], ["-fPIC", "-shared"], ["-fsanitize=address"], ["-fno-pie", "-no-pie"]], ids=" ".join)
+def test_what_is_linked_is_not_larger(flags: list[str], tmp_path: Path) -> None:
+    guarded(tmp_path, ["posetrl", "inliner"])
+    for name, config in (("stock", None), ("guarded", tmp_path / "mlcb.cfg")):
+        clang(config, tmp_path, "-Oz", "-s", *flags, "source.c", "-o", name)
+    assert (tmp_path / "guarded").stat().st_size <= (tmp_path / "stock").stat().st_size
+    if "-shared" not in flags:
+        assert run(["./guarded"], tmp_path).stdout == run(["./stock"], tmp_path).stdout
+
+
+@pytest.mark.parametrize("name", ["chacha20.c", "huffman.c", "text_codec.c"])
+def test_registers_take_no_more_code_at_oz(name: str, tmp_path: Path) -> None:
+    """Policies were taught cost, which longer code may lower."""
+    (program,) = corpora.embedded(f"embedded/validation/{name.removesuffix('.c')}")
+    write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in ("eviction", "priority")], guard=True)
+    for output, config in (("stock.o", None), ("guarded.o", tmp_path / "mlcb.cfg")):
+        clang(config, tmp_path, "-w", "-Oz", "-c", program, "-o", output)
+    size = toolchain.tool("llvm-size")
+    assert int(run([size, "guarded.o"], tmp_path).stdout.split()[6]) <= int(run([size, "stock.o"], tmp_path).stdout.split()[6])
