@@ -12,7 +12,7 @@ export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.
 export RAY_worker_niceness ?= 0
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow fuzz format lint study bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow check-projects fuzz format lint study bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -90,6 +90,11 @@ check-faults: setup
 check-slow: setup
 	bash scripts/setup-system.sh chromium iproute2
 	$(PY) -m pytest -q -m slow -n 2 --dist worksteal
+
+# Projects in their own build systems, stock and with policies; it goes on where it stopped.
+check-projects: setup
+	bash scripts/setup-system.sh nasm meson m4 libgmock-dev tcl
+	$(PY) -m scripts.projects
 
 # What learning brings, in cells of ten minutes that need both cores; it goes on where it stopped.
 STUDY_HOURS ?= 12

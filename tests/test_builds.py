@@ -13,7 +13,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
 
-OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("opt", "llvm-profdata", "llvm-cov"))
+CLANG, OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("clang", "opt", "llvm-profdata", "llvm-cov"))
 CONFIGURATIONS = {"posetrl": False, "inliner": False, "posetrl guarded": True}
 C = """
 #include <stdio.h>
@@ -156,3 +156,20 @@ def test_guard_measures_a_module_that_names_no_target(tmp_path: Path) -> None:
     posetrl = ["-passes=posetrl", f"-mlcb-runner=onnx:{shipped()['posetrl']}", "-mlcb-guard", "-pass-remarks=mlcb"]
     said = run([OPT, f"-load-pass-plugin={toolchain.plugin()}", *posetrl, "plain.ll", "-S", "-o", "out.ll"], tmp_path).stderr
     assert re.search(r"posetrl: \d+ bytes, default<Oz>: \d+ bytes", said)
+
+
+def test_ccache_has_no_stale_hit(source: Path) -> None:
+    """A configuration of the same policies is a hit, one of others is none."""
+    folder = source.parent
+    hits = []
+    for policy in ("posetrl", "posetrl", "inliner"):
+        config = write_clang_config(folder / "mlcb-{digest}.cfg", [shipped()[policy]])
+        said = run(["env", f"CCACHE_DIR={folder}/cache", "ccache", CLANG, f"--config={config}", "-Oz", "-c", source.name], folder)
+        assert said.stderr == ""
+        hits.append(int(statistics(folder)["direct_cache_hit"]))
+    assert hits == [0, 1, 1]
+
+
+def statistics(folder: Path) -> dict[str, str]:
+    listed = run(["env", f"CCACHE_DIR={folder}/cache", "ccache", "--print-stats"], folder).stdout
+    return dict(line.split("\t") for line in listed.splitlines())

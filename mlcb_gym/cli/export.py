@@ -58,7 +58,7 @@ def clang_config(
     policies: Annotated[
         list[Path], typer.Argument(help="Policy folders, compiled policies, or tasks of policies that ship; each for another task.", **POLICY)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("mlcb.cfg"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; {digest} in its name is filled in.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
@@ -70,10 +70,11 @@ def clang_config(
     from mlcb_gym import toolchain
     from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 
-    write_clang_config(
-        output, policies, guard=guard, lto=lto, uri=lambda policy: runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
-    )
-    print(f"{toolchain.tool('clang')} --config={output.resolve()}")
+    def uri(policy: Path) -> str:
+        return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
+
+    written = write_clang_config(output, policies, guard=guard, lto=lto, uri=uri)
+    print(f"{toolchain.tool('clang')} --config={written.resolve()}")
 
 
 def _compiled(policy: Path) -> Path:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pinned source archives of the corpora, fetched with the user's own pip or apt."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -136,7 +137,7 @@ def _from_debian(source: Source, folder: Path) -> Path:
             (state / "sources.list").write_text(_DEBIAN)
             _run(source, ("apt-get", *options, "update"), folder)
     _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
-    archives = [file for file in folder.iterdir() if f"_{source.version}" in file.name and not file.name.endswith(".asc")]
+    archives = [file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name)]
     if not archives:
         raise ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
     return archives[0]

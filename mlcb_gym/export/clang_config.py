@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 from mlcb_gym import _native, toolchain
@@ -20,11 +21,12 @@ def runner_uri(policy: Path) -> str:
 
 def write_clang_config(
     path: Path, policies: Sequence[Path], *, guard: bool = False, lto: bool = False, uri: Callable[[Path], str] = runner_uri
-) -> None:
-    """Write a file for ``clang --config=FILE``, whole or not at all.
+) -> Path:
+    """Write a file for ``clang --config=FILE``, whole or not at all, and return its path.
 
     Args:
-        path: the file. For ``lto``, the plugin of the linker (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
+        path: the file; ``{digest}`` in its name becomes a digest of policies, options and plugin. For ``lto``, the plugin of the linker
+            (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
@@ -36,12 +38,14 @@ def write_clang_config(
     _check(policies, guard=guard)
     options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
     options += ["-mlcb-guard"] * guard
+    path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     path.parent.mkdir(parents=True, exist_ok=True)
     linking = _plugin_of_linker(path, options) if lto else []
     linking += ["$-Wl,--thinlto-jobs=1"] * (guard and lto)  # trials are forks, which need a process of one thread
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
     compiling = [f"-fpass-plugin={toolchain.plugin()}", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto)]
     _write(path, [*compiling, *linking])
+    return path
 
 
 def _plugin_of_linker(path: Path, options: Sequence[str]) -> list[str]:
@@ -53,6 +57,13 @@ def _plugin_of_linker(path: Path, options: Sequence[str]) -> list[str]:
     unfinished.symlink_to(toolchain.plugin())
     unfinished.replace(plugin)
     return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={plugin}"]
+
+
+def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:
+    """Return what changes wherever anything that decides changes."""
+    files = [file for policy in policies for file in ([policy] if policy.is_file() else sorted(policy.iterdir())) if file.is_file()]
+    parts = ["\0".join(options).encode(), *(file.read_bytes() for file in [*files, toolchain.plugin()])]
+    return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:12]
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:

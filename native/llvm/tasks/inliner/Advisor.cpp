@@ -95,7 +95,9 @@ struct Host {
 thread_local Host Current;
 
 InlineAdvisor *makeAdvisor(Module &M, FunctionAnalysisManager &Functions, InlineParams Params, InlineContext Context) {
-  if (std::shared_ptr<InlineConversation> Talk = Current.Open(M))
+  // Profiles are made, and fit, after early inlining: there the heuristic decides.
+  const bool IsEarly = Context.Pass == InlinePass::EarlyInliner;
+  if (std::shared_ptr<InlineConversation> Talk = IsEarly ? nullptr : Current.Open(M))
     return new PolicyInlineAdvisor(M, *Current.Modules, Functions, Params, Context, std::move(Talk));
   return new DefaultInlineAdvisor(M, Functions, Params, Context);
 }
