@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Build real projects by stock clang and with policies, run their tests, and write the table of what came out."""
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from scripts.projects import page
+from scripts.projects.build import BuildError, Built, build, run_workload
+from scripts.projects.recipe import WAYS, Project, projects
+
+WORK = Path("build/projects")
+RUNS = 3
+"""Of each workload; the fastest counts."""
+
+
+def main() -> int:
+    """Build what has not been built; return whether all is as in stock."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help="names of projects; all of them by default")
+    parser.add_argument("-o", "--output", type=Path, default=Path("docs/projects.md"), help="the page")
+    parser.add_argument("--minutes", type=float, default=90.0, help="no project begins after these; the next run goes on")
+    given = parser.parse_args()
+    known = {project.name: project for project in projects()}
+    if unknown := set(given.projects) - set(known):
+        parser.error(f"{', '.join(sorted(unknown))}: expected one of {', '.join(known)}")
+    ends = time.monotonic() + 60 * given.minutes
+    for project in known.values():
+        wanted = not given.projects or project.name in given.projects
+        if wanted and not _is_done(project) and time.monotonic() < ends:
+            _play(project)
+    results = {name: built for name, project in known.items() if _is_done(project) and (built := _results(project))}
+    given.output.write_text(page.text(results))
+    failures = list(page.failures(results))
+    print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} differences from stock", sep="\n")
+    return bool(failures)
+
+
+def _play(project: Project) -> None:
+    """Builds a project in all ways, one after another, then runs their workloads in turns."""
+    started = time.monotonic()
+    found: dict[str, Built] = {}
+    for number, way in enumerate(WAYS):
+        file = _file(project, way.name)
+        work = WORK / project.name / f"{number:02}"  # of one length: paths stand in what is built
+        if file.exists() and work.exists():
+            found[way.name] = Built.read(file)
+            continue
+        try:
+            found[way.name] = build(project, way, work)
+        except BuildError as error:
+            sys.exit(f"{project.name}, {way.name}: {error}")
+        found[way.name].write(file)
+    for _ in range(RUNS if project.workload else 0):
+        for number, way in enumerate(WAYS):
+            built = found[way.name]
+            built.output, seconds = run_workload(project, way, WORK / project.name / f"{number:02}")
+            built.runs.append(seconds)
+    for way in WAYS:
+        found[way.name].write(_file(project, way.name))
+    for number in range(len(WAYS)):
+        shutil.rmtree(WORK / project.name / f"{number:02}")
+    _done(project).touch()
+    print(f"{project.name}: {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _results(project: Project) -> dict[str, Built]:
+    return {way.name: Built.read(_file(project, way.name)) for way in WAYS}
+
+
+def _file(project: Project, way: str) -> Path:
+    return WORK / "results" / project.name / f"{way}.json"
+
+
+def _done(project: Project) -> Path:
+    return WORK / "results" / project.name / "done"
+
+
+def _is_done(project: Project) -> bool:
+    return _done(project).exists() and all(_file(project, way.name).exists() for way in WAYS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

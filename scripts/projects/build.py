@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One project, built in one way, and measured."""
+
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from mlcb_gym import toolchain
+from scripts.projects.recipe import Project, Way
+
+COMMAND_SECONDS = 1200.0
+DATA_BYTES = 8_000_000
+NOT_LOADED = re.compile(r"^\.(comment|debug|gnu\.debug|symtab|strtab|shstrtab|note\.GNU-stack|gnu_debug)")
+
+
+class BuildError(Exception):
+    """A command of a project failed."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: processor time of it and all it started [s], and the largest of their resident sets [MB]."""
+
+    cpu: float
+    memory: float
+
+
+@dataclass
+class Built:
+    """A build: costs, and of each linked file the bytes of its loaded sections and of itself, stripped."""
+
+    configure: Cost
+    build: Cost
+    sections: dict[str, dict[str, int]]
+    stripped: dict[str, int]
+    tests: str
+    output: str = ""
+    runs: list[float] = field(default_factory=list)
+
+    @property
+    def linked(self) -> int:
+        """Bytes of all sections that are loaded and lie in the files."""
+        return sum(size for sections in self.sections.values() for name, size in sections.items() if name not in {".bss", ".tbss"})
+
+    def write(self, path: Path) -> None:
+        """Write it whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(asdict(self), indent=1))
+        unfinished.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> "Built":
+        """Read what ``write`` wrote."""
+        read = json.loads(path.read_text())
+        return cls(configure=Cost(**read.pop("configure")), build=Cost(**read.pop("build")), **read)
+
+
+def environment(work: Path, way: Way) -> dict[str, str]:
+    """Return the variables of a user who builds in this way."""
+    flags = way.flags(work)
+    cmake = "cmake -B build -DCMAKE_BUILD_TYPE=None -DCMAKE_POLICY_VERSION_MINIMUM=3.5"
+    compilers = {"CC": str(toolchain.tool("clang")), "CXX": str(toolchain.tool("clang++")), "CFLAGS": flags, "CXXFLAGS": flags}
+    return {**os.environ, **compilers, "CMAKE": cmake, "DATA": str(data(work.parent).absolute()), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def data(folder: Path) -> Path:
+    """Return text of a fixed seed, for what reads text."""
+    path = folder / "data.txt"
+    if not path.exists():
+        words = random.Random(1)
+        vocabulary = ["".join(words.choices("etaoinshrdlucmfw", k=words.randint(2, 9))) for _ in range(4000)]
+        text = " ".join(words.choices(vocabulary, weights=[1 / (1 + rank) for rank in range(4000)], k=DATA_BYTES // 4))
+        path.write_text("\n".join(re.findall(r".{1,90}(?:\s|$)", text))[:DATA_BYTES])
+    return path
+
+
+def build(project: Project, way: Way, work: Path) -> Built:
+    """Unpack, configure, build and test a project in a folder of its own, which stays for its workload.
+
+    Raises:
+        BuildError: it cannot be configured or built.
+    """
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "sources").mkdir(parents=True)
+    tree = project.unpack(work / "sources")
+    variables = environment(work, way)
+    configured = run(project.configure, tree, variables)
+    built = run(project.build, tree, variables)
+    try:
+        run(project.test, tree, variables)
+        tests = "passed" if project.test != ":" else "none"
+    except BuildError as error:
+        tests = str(error)
+    files = {pattern: file for pattern in project.linked for file in [*tree.glob(pattern)][:1]}
+    if missing := set(project.linked) - set(files):
+        raise BuildError(f"{project.name}: {', '.join(sorted(missing))} not built")
+    sections = {pattern: loaded_sections(file) for pattern, file in files.items()}
+    return Built(configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
+
+
+def run_workload(project: Project, way: Way, work: Path) -> tuple[str, float]:
+    """Run the workload of a built project; return the digest of its output, and its processor time [s]."""
+    (tree,) = (work / "sources").iterdir()
+    output = work / "output"
+    cost = run(f"({project.workload}) > {output.absolute()}", tree, environment(work, way))
+    return hashlib.sha256(output.read_bytes()).hexdigest()[:16], cost.cpu
+
+
+def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
+    """Run a command of the shell to its end.
+
+    Raises:
+        BuildError: it failed, or took too long.
+    """
+    log = folder.parent.parent / "log"
+    with log.open("ab") as stream:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": stream}
+        process = subprocess.Popen(["sh", "-ec", command], cwd=folder, env=variables, **streams, start_new_session=True)  # type: ignore[call-overload]
+        status, usage = _wait(process.pid)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise BuildError(f"{command.strip().splitlines()[0]!r} ended with {process.returncode}: see {log}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def _wait(pid: int) -> tuple[int, resource.struct_rusage]:
+    ends = time.monotonic() + COMMAND_SECONDS
+    while True:
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            return status, usage
+        if time.monotonic() > ends:
+            os.killpg(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def loaded_sections(file: Path) -> dict[str, int]:
+    """Return the bytes of the sections that a loader maps, by name."""
+    said = subprocess.run([toolchain.tool("llvm-size"), "-A", file], capture_output=True, text=True, timeout=60, check=True).stdout
+    rows = [line.split() for line in said.splitlines()[2:] if len(line.split()) == 3]
+    return {name: int(size) for name, size, _ in rows if not NOT_LOADED.match(name)}
+
+
+def stripped(file: Path, work: Path) -> int:
+    """Return the bytes of a file without its symbols."""
+    target = work / "stripped"
+    subprocess.run([toolchain.tool("llvm-strip"), file, "-o", target], timeout=60, check=True)
+    return target.stat().st_size

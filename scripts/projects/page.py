@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The page of the projects: what is got and what is paid, against stock of the same level."""
+
+import platform
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+
+from benchmarks.report import cpu
+from mlcb_gym import toolchain
+from mlcb_gym.rollout.trace import geomean
+from scripts.projects.build import Built
+from scripts.projects.recipe import WAYS, Way
+
+Results = Mapping[str, Mapping[str, Built]]
+"""By project, and by the name of a way."""
+
+COLUMNS: Mapping[str, Callable[[Built], float]] = {
+    "linked bytes": lambda built: built.linked,
+    "stripped file": lambda built: sum(built.stripped.values()),
+    "CPU of the build": lambda built: built.build.cpu,
+    "CPU of configuring": lambda built: built.configure.cpu,
+    "memory": lambda built: built.build.memory,
+    "run time": lambda built: min(built.runs, default=0.0),
+}
+LEAST_SECONDS = 0.2
+"""Ratios of shorter times say nothing."""
+
+SECTIONS = (".text", ".rodata", ".eh_frame", ".eh_frame_hdr", ".rela.dyn", ".plt", ".data.rel.ro")
+
+HEAD = """# Real projects
+
+`make check-projects` wrote this page: {count} projects of Debian 12 in their own build systems, with their own tests, by clang {version} and with
+the policies that ship, compiled ahead of time. They are a test split: nothing was trained on them, or chosen by them. Policies decide whatever the
+level; they were taught at -Oz (posetrl, inliner), -O2 (eviction, priority) and -O3 (loop_distribution).
+
+Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
+are loaded, of all libraries and programs that a project links. Processor time and memory are of `make` and all it starts; run time is the processor
+time of a workload of a project's users, the fastest of {runs} in turns. The last row is stock against stock: what differs there is noise.
+
+{machine}, {system}; commit {commit}.
+
+"""
+
+
+def text(results: Results) -> str:
+    """Return the page of the projects that were built in all ways."""
+    compared = [way for way in WAYS if way.tasks or way.again]
+    parts = [_head(results), *_table(["", *COLUMNS], ([way.name, *(_overall(results, way, column) for column in COLUMNS)] for way in compared))]
+    parts += ["\n## Linked bytes of every project\n\n", "Stock in bytes, the others as ratios to it.\n\n"]
+    sized = [way for way in compared if not way.again]
+    parts += _table(["", "-Oz", *(way.name for way in sized)], (_sizes(name, built, sized) for name, built in results.items()))
+    parts += ["\n## Linked bytes by section\n\nBytes of all projects together, against stock.\n\n"]
+    parts += _table(["", *SECTIONS], ([way.name, *(_of_section(results, way, section) for section in SECTIONS)] for way in sized))
+    parts += ["\n## Tests\n\n", *_tests(results)]
+    return "".join(parts)
+
+
+def failures(results: Results) -> Iterator[str]:
+    """Yield what is not as in stock: tests that fail where stock's pass, other output of a workload, guarded files that are larger."""
+    for name, built in results.items():
+        for way in WAYS:
+            ours, stock = built[way.name], built[way.stock.name]
+            if ours.tests != stock.tests and "passed" in {ours.tests, stock.tests}:
+                yield f"{name}, {way.name}: tests: {ours.tests}; of stock: {stock.tests}"
+            if ours.output != stock.output:
+                yield f"{name}, {way.name}: its workload wrote something else than stock's"
+            if way.guard and "posetrl" in way.tasks and ours.linked > 1.001 * stock.linked:
+                yield f"{name}, {way.name}: {ours.linked} bytes linked, stock {stock.linked}"
+
+
+def _head(results: Results) -> str:
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, timeout=30, check=False).stdout.strip()
+    runs = max((len(built.runs) for ways in results.values() for built in ways.values()), default=0)
+    return HEAD.format(
+        count=len(results), version=toolchain.version(), runs=runs, machine=cpu(), system=platform.platform(terse=True), commit=commit or "unknown"
+    )
+
+
+def _table(titles: list[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
+    for row in rows:
+        yield f"| {' | '.join(row)} |\n"
+
+
+def _ratio(ours: float, stock: float) -> float:
+    return ours / stock if stock else 1.0
+
+
+def _overall(results: Results, way: Way, column: str) -> str:
+    """The mean ratio of a column, and the worst; empty where no project has it."""
+    value = COLUMNS[column]
+    pairs = [(value(built[way.name]), value(built[way.stock.name])) for built in results.values()]
+    is_time = "CPU" in column or column == "run time"
+    ratios = [_ratio(ours, stock) for ours, stock in pairs if stock > (LEAST_SECONDS if is_time else 0)]
+    return f"{geomean(ratios):.3f} ({max(ratios):.3f})" if ratios else ""
+
+
+def _sizes(name: str, built: Mapping[str, Built], ways: list[Way]) -> list[str]:
+    return [name, str(built["stock -Oz"].linked), *(f"{_ratio(built[way.name].linked, built[way.stock.name].linked):.3f}" for way in ways)]
+
+
+def _of_section(results: Results, way: Way, section: str) -> str:
+    def total(name: str) -> int:
+        return sum(sections.get(section, 0) for built in results.values() for sections in built[name].sections.values())
+
+    return f"{_ratio(total(way.name), total(way.stock.name)):.3f}"
+
+
+def _tests(results: Results) -> Iterator[str]:
+    found = list(failures(results))
+    yield "\n".join(f"- {line}" for line in found) if found else "All tests end as by stock, and all workloads write what stock's write.\n"

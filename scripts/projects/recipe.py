@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The projects, and the ways in which each is built."""
+
+import tarfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcb_gym.corpus.sources import Source, fetch
+from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+from mlcb_gym.policies import shipped
+
+PASSES, ALLOCATION, LOOPS = ("posetrl", "inliner"), ("eviction", "priority"), ("loop_distribution",)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project of ``projects.toml``; commands run in the folder of its sources."""
+
+    name: str
+    version: str
+    sha256: str
+    build: str
+    linked: Sequence[str]
+    configure: str = ":"
+    test: str = ":"
+    workload: str = ""
+
+    def unpack(self, folder: Path) -> Path:
+        """Unpack the sources in a folder; return that of the project."""
+        with tarfile.open(fetch(Source(name=self.name, split="test", origin="debian", version=self.version, sha256=self.sha256))) as archive:
+            archive.extractall(folder, filter="data")
+        (project,) = folder.iterdir()
+        return project
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to build: a level, and the tasks that policies decide. ``again`` is a second build by stock, against which nothing should differ."""
+
+    level: str
+    tasks: Sequence[str] = ()
+    guard: bool = False
+    again: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        policies = " + ".join(self.tasks) or ("stock again" if self.again else "stock")
+        return f"{policies}{', guarded' * self.guard} {self.level}"
+
+    @property
+    def stock(self) -> "Way":
+        """What it is compared with."""
+        return Way(self.level)
+
+    def flags(self, folder: Path) -> str:
+        """Write a configuration into a folder where one is needed; return the flags of the compiler."""
+        if not self.tasks:
+            return self.level
+        from mlcb_gym.export.aot import compiled
+
+        path = folder / "mlcb.cfg"
+        policies = [shipped()[task] for task in self.tasks]
+        write_clang_config(path, policies, guard=self.guard, uri=lambda policy: runner_uri(compiled(policy)))
+        return f"--config={path.absolute()} {self.level}"
+
+
+WAYS = (
+    Way("-Oz"),
+    Way("-O2"),
+    Way("-O3"),
+    Way("-Oz", ("posetrl",)),
+    Way("-Oz", ("posetrl",), guard=True),
+    Way("-Oz", ("inliner",)),
+    Way("-O2", ALLOCATION),
+    Way("-O2", ALLOCATION, guard=True),
+    Way("-O3", LOOPS),
+    Way("-Oz", (*PASSES, *ALLOCATION, *LOOPS)),
+    Way("-Oz", (*PASSES, *ALLOCATION), guard=True),
+    Way("-Oz", again=True),
+)
+"""Stock first: others are compared with it. The last one says how much two builds by stock differ."""
+
+
+def projects() -> Iterator[Project]:
+    """Yield all projects."""
+    table = tomllib.loads(Path(__file__).with_name("projects.toml").read_text())
+    for name, entry in table.items():
+        yield Project(name=name, **entry)
