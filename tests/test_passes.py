@@ -157,6 +157,16 @@ def test_option_that_shapes_a_pipeline_holds_for_its_action_alone(make_env: Make
     assert merged["size"] < plain["size"] == plain["size_oz"]
 
 
+@pytest.mark.parametrize(("functions", "outlined"), [(20, True), (600, False)])
+def test_large_modules_are_not_outlined(make_env: Make, source: Callable[[str], Path], functions: int, outlined: bool) -> None:
+    """LLVM's outliner takes time that grows faster than the module."""
+    alike = "\n".join(
+        f"void f{index}(int *p, int x) {{ p[0] = x * 3; p[1] = x ^ 7; p[2] = x + {index}; p[3] = x / 5; }}" for index in range(functions)
+    )
+    before, after = instructions(make_env(programs=source(alike), actions=["iroutliner"], start="unoptimized"), 0)
+    assert (before != after) == outlined
+
+
 def test_stop_leaves_the_module_as_it_was(make_env: Make) -> None:
     (before, first), (after, last) = play(make_env(actions=["stop", "default<Oz>"]), 0)
     assert last["size"] == first["size"]

@@ -70,7 +70,7 @@ Expected<void> passOverLarger(PolicySet &Policies, Module &M, const HostPipeline
   const Expected<Tasks> All = guarded(Policies);
   if (!All || All->empty())
     return All ? Expected<void>() : Unexpected(All.error());
-  auto Target = Policies.measurerFor(M);
+  auto Target = PolicySet::measurerFor(M, measure::Setup::Now);
   if (!Target)
     return Unexpected(Target.error());
   auto Try = [&](const TaskRegistration *Only) {

@@ -104,8 +104,7 @@ Expected<void> PolicySet::checkGuard(const ModelRunner &Policy) const {
   return {};
 }
 
-Expected<std::unique_ptr<measure::Measurer>> PolicySet::measurerFor(const Module &M) const {
-  const auto When = Guarded ? measure::Setup::Now : measure::Setup::WhenMeasured;
+Expected<std::unique_ptr<measure::Measurer>> PolicySet::measurerFor(const Module &M, measure::Setup When) {
   const auto Relocations = M.getPICLevel() == PICLevel::NotPIC ? Reloc::Static : Reloc::PIC_;
   auto Target = measure::Measurer::create(M.getTargetTriple(), "", {}, When, Relocations);
   if (!Target)
@@ -127,7 +126,7 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
     return notThePolicy(*Runner ? Decider::Heuristic : Decider::Nobody);
   if (auto Allowed = checkGuard(**Runner); !Allowed)
     return Unexpected(Allowed.error());
-  auto Target = measurerFor(M);
+  auto Target = measurerFor(M, measure::Setup::WhenMeasured);
   if (!Target)
     return Unexpected(Target.error());
   auto Bound = Task.prepare((*Runner)->spec(), **Target);

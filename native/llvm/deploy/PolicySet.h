@@ -61,7 +61,7 @@ public:
   Expected<void> checkGuard(const ModelRunner &Policy) const;
 
   /// Measures for the target of a module.
-  Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M) const;
+  static Expected<std::unique_ptr<measure::Measurer>> measurerFor(const llvm::Module &M, measure::Setup When);
 
   /// The policy for a task, ready to decide on a module.
   Expected<Choice> choose(const TaskRegistration &Task, llvm::Module &M);
