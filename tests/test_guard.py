@@ -17,7 +17,24 @@ SOURCE = """
 #include <stdio.h>
 #include <string.h>
 static int hash(const char *s) { int h = 7; while (*s) h = h * 31 + *s++; return h; }
-static void say(const char *who, int n) { for (int i = 0; i < n; ++i) printf("%s %d %d\\n", who, i, hash(who) % 100); }
+const char *name_of(int n) {
+  switch (n) {
+    case 0: return "no";
+    case 1: return "one";
+    case 2: return "two";
+    case 3: return "three";
+    case 4: return "four";
+    case 5: return "five";
+    case 6: return "six";
+    case 7: return "seven";
+    case 8: return "eight";
+    case 9: return "nine";
+    case 10: return "ten";
+    case 11: return "eleven";
+    default: return "many";
+  }
+}
+static void say(const char *who, int n) { for (int i = 0; i < n; ++i) printf("%s %s %d\\n", who, name_of(i), hash(who) % 100); }
 int compare(const char *a, const char *b) { return strcmp(a, b) ? hash(a) - hash(b) : 0; }
 int main(int argc, char **argv) {
   char name[32] = "guard";

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <memory>
 #include <vector>
 
 namespace mlcb {
@@ -19,7 +20,7 @@ public:
       : Conversation(M, Policy, Request, std::move(Measure)), Forbidden(Request.Forbidden) {}
 
   /// From now on only these functions are asked about.
-  void limitTo(llvm::StringSet<> Names) { Functions = std::move(Names); }
+  void limitTo(std::shared_ptr<const llvm::StringSet<>> Names) { Functions = std::move(Names); }
 
   bool isAbout(llvm::StringRef Function) const { return !Functions || Functions->contains(Function); }
 
@@ -40,8 +41,8 @@ private:
   std::optional<double> nextReplayed();
 
   std::vector<int64_t> Forbidden;
-  std::optional<llvm::StringSet<>> Functions;
-  std::vector<double> Answers; // indices are small
+  std::shared_ptr<const llvm::StringSet<>> Functions; // all where it is null
+  std::vector<double> Answers;                        // indices are small
   std::optional<size_t> Replayed;
 };
 

@@ -25,13 +25,24 @@ static bool canAllBeTried(StringRef Task, Module &M) {
   return !hasFailed(M);
 }
 
+/// Found once for both tasks: the conversation of the first still holds it when the second begins.
+static std::shared_ptr<const StringSet<>> betterOfBoth(Module &M, TargetMachine &Machine) {
+  static thread_local std::pair<const Module *, std::weak_ptr<const StringSet<>>> Last;
+  auto Found = Last.second.lock();
+  if (!Found || Last.first != &M) {
+    Found = std::make_shared<const StringSet<>>(betterFunctions(M, Machine, openInHost));
+    Last = {&M, Found};
+  }
+  return Found;
+}
+
 std::shared_ptr<RegallocConversation> regallocOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
   const PolicySet &Policies = PolicySet::ofCommandLine();
   if (Policies.isEmpty() || hasFailed(M))
     return nullptr;
   auto Talk = openInHost(Task, M);
   if (Talk && Policies.isGuarded() && canAllBeTried(Task, M))
-    Talk->limitTo(betterFunctions(M, Machine, openInHost));
+    Talk->limitTo(betterOfBoth(M, Machine));
   return Talk;
 }
 
