@@ -82,7 +82,6 @@ bool isOptimization(StringRef Class) {
       "PromotePass",
       "ReassociatePass",
       "RecomputeGlobalsAAPass",
-      "RelLookupTableConverterPass",
       "ReversePostOrderFunctionAttrsPass",
       "SCCPPass",
       "SLPVectorizerPass",
