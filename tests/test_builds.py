@@ -11,7 +11,7 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
-from tests.support.builds import clang, run
+from tests.support.builds import COROUTINE, clang, run
 
 CLANG, OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("clang", "opt", "llvm-profdata", "llvm-cov"))
 CONFIGURATIONS = {"posetrl": False, "inliner": False, "posetrl guarded": True}
@@ -27,28 +27,6 @@ int main(int argc, char **argv) {
 }
 """
 OUTPUT = "133988\n"
-COROUTINE = """
-#include <coroutine>
-#include <cstdio>
-struct Squares {
-  struct promise_type {
-    int value;
-    Squares get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_always initial_suspend() { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    std::suspend_always yield_value(int given) { value = given; return {}; }
-    void return_void() {}
-    void unhandled_exception() {}
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-static Squares squares(int n) { for (int i = 0; i < n; ++i) co_yield i * i; }
-int main() {
-  auto all = squares(5).handle;
-  for (all.resume(); !all.done(); all.resume()) std::printf("%d ", all.promise().value);
-  all.destroy();
-}
-"""
 ASSEMBLER = ".globl answer\nanswer: ret\n"
 
 

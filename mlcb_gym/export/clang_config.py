@@ -38,7 +38,8 @@ def write_clang_config(
     _check(policies, guard=guard)
     options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
     options += ["-mlcb-guard"] * guard
-    path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
+    if "{digest}" in path.name:
+        path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     path.parent.mkdir(parents=True, exist_ok=True)
     linking = _plugin_of_linker(path, options) if lto else []
     linking += ["$-Wl,--thinlto-jobs=1"] * (guard and lto)  # trials are forks, which need a process of one thread

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The size of an object file, by the same measure as in the compiler."""
+"""The size of an object file, or of what is linked, by the same measure as in the compiler."""
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,14 @@ from mlcb_gym import toolchain
 def object_size(path: Path) -> int:
     """Return the bytes of all allocated sections that are not BSS."""
     return sum(section["Size"] for section in _loaded(path))
+
+
+def loaded_sections(path: Path) -> dict[str, int]:
+    """Return the bytes of the sections that are in the file and in memory, by name; those of one name are summed."""
+    sizes: Counter[str] = Counter()
+    for section in _loaded(path):
+        sizes[section["Name"]["Name"]] += section["Size"]
+    return dict(sizes)
 
 
 def object_metrics(path: Path, names: Sequence[str]) -> dict[str, float]:

@@ -31,7 +31,7 @@ def main() -> int:
         wanted = not given.projects or project.name in given.projects
         if wanted and not _is_done(project) and time.monotonic() < ends:
             _play(project)
-    results = {name: built for name, project in known.items() if _is_done(project) and (built := _results(project))}
+    results = {name: _results(project) for name, project in known.items() if _is_done(project)}
     given.output.write_text(page.text(results))
     failures = list(page.failures(results))
     print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} differences from stock", sep="\n")
@@ -43,8 +43,7 @@ def _play(project: Project) -> None:
     started = time.monotonic()
     found: dict[str, Built] = {}
     for number, way in enumerate(WAYS):
-        file = _file(project, way.name)
-        work = WORK / project.name / f"{number:02}"  # of one length: paths stand in what is built
+        file, work = _file(project, way.name), _folder(project, number)
         if file.exists() and work.exists():
             found[way.name] = Built.read(file)
             continue
@@ -54,16 +53,20 @@ def _play(project: Project) -> None:
             sys.exit(f"{project.name}, {way.name}: {error}")
         found[way.name].write(file)
     for _ in range(RUNS if project.workload else 0):
-        for number, way in enumerate(WAYS):
-            built = found[way.name]
-            built.output, seconds = run_workload(project, way, WORK / project.name / f"{number:02}")
+        for number, built in enumerate(found.values()):
+            built.output, seconds = run_workload(project, _folder(project, number))
             built.runs.append(seconds)
     for way in WAYS:
         found[way.name].write(_file(project, way.name))
     for number in range(len(WAYS)):
-        shutil.rmtree(WORK / project.name / f"{number:02}")
+        shutil.rmtree(_folder(project, number))
     _done(project).touch()
     print(f"{project.name}: {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _folder(project: Project, number: int) -> Path:
+    """Where a project is built in one of the ways: of one length, for paths stand in what is built."""
+    return WORK / project.name / f"{number:02}"
 
 
 def _results(project: Project) -> dict[str, Built]:

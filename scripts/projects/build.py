@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from mlcb_gym import toolchain
+from mlcb_gym.session.objects import loaded_sections
 from scripts.projects.recipe import Project, Way
 
 COMMAND_SECONDS = 1200.0
 DATA_BYTES = 8_000_000
-NOT_LOADED = re.compile(r"^\.(comment|debug|gnu\.debug|symtab|strtab|shstrtab|note\.GNU-stack|gnu_debug)")
 
 
 class BuildError(Exception):
@@ -29,7 +29,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: processor time of it and all it started [s], and the largest of their resident sets [MB]."""
+    """The cost of a command: processor time of it and all it started [s], and the largest of their resident sets [MB]."""
 
     cpu: float
     memory: float
@@ -50,7 +50,7 @@ class Built:
     @property
     def linked(self) -> int:
         """Bytes of all sections that are loaded and lie in the files."""
-        return sum(size for sections in self.sections.values() for name, size in sections.items() if name not in {".bss", ".tbss"})
+        return sum(size for sections in self.sections.values() for size in sections.values())
 
     def write(self, path: Path) -> None:
         """Write it whole or not at all."""
@@ -66,12 +66,17 @@ class Built:
         return cls(configure=Cost(**read.pop("configure")), build=Cost(**read.pop("build")), **read)
 
 
-def environment(work: Path, way: Way) -> dict[str, str]:
+def to_run(work: Path) -> dict[str, str]:
+    """Return the variables of a user who runs what was built."""
+    return {**os.environ, "DATA": str(data(work.parent).absolute()), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def to_build(work: Path, way: Way) -> dict[str, str]:
     """Return the variables of a user who builds in this way."""
     flags = way.flags(work)
     cmake = "cmake -B build -DCMAKE_BUILD_TYPE=None -DCMAKE_POLICY_VERSION_MINIMUM=3.5"
     compilers = {"CC": str(toolchain.tool("clang")), "CXX": str(toolchain.tool("clang++")), "CFLAGS": flags, "CXXFLAGS": flags}
-    return {**os.environ, **compilers, "CMAKE": cmake, "DATA": str(data(work.parent).absolute()), "LC_ALL": "C", "TZ": "UTC"}
+    return {**to_run(work), **compilers, "CMAKE": cmake}
 
 
 def data(folder: Path) -> Path:
@@ -94,7 +99,7 @@ def build(project: Project, way: Way, work: Path) -> Built:
     shutil.rmtree(work, ignore_errors=True)
     (work / "sources").mkdir(parents=True)
     tree = project.unpack(work / "sources")
-    variables = environment(work, way)
+    variables = to_build(work, way)
     configured = run(project.configure, tree, variables)
     built = run(project.build, tree, variables)
     try:
@@ -109,11 +114,11 @@ def build(project: Project, way: Way, work: Path) -> Built:
     return Built(configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
 
 
-def run_workload(project: Project, way: Way, work: Path) -> tuple[str, float]:
+def run_workload(project: Project, work: Path) -> tuple[str, float]:
     """Run the workload of a built project; return the digest of its output, and its processor time [s]."""
     (tree,) = (work / "sources").iterdir()
     output = work / "output"
-    cost = run(f"({project.workload}) > {output.absolute()}", tree, environment(work, way))
+    cost = run(f"({project.workload}) > {output.absolute()}", tree, to_run(work))
     return hashlib.sha256(output.read_bytes()).hexdigest()[:16], cost.cpu
 
 
@@ -143,13 +148,6 @@ def _wait(pid: int) -> tuple[int, resource.struct_rusage]:
         if time.monotonic() > ends:
             os.killpg(pid, signal.SIGKILL)
         time.sleep(0.02)
-
-
-def loaded_sections(file: Path) -> dict[str, int]:
-    """Return the bytes of the sections that a loader maps, by name."""
-    said = subprocess.run([toolchain.tool("llvm-size"), "-A", file], capture_output=True, text=True, timeout=60, check=True).stdout
-    rows = [line.split() for line in said.splitlines()[2:] if len(line.split()) == 3]
-    return {name: int(size) for name, size, _ in rows if not NOT_LOADED.match(name)}
 
 
 def stripped(file: Path, work: Path) -> int:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The page of the projects: what is got and what is paid, against stock of the same level."""
 
-import platform
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 
-from benchmarks.report import cpu
+from benchmarks.report import machine
 from mlcb_gym import toolchain
 from mlcb_gym.rollout.trace import geomean
 from scripts.projects.build import Built
@@ -37,7 +35,7 @@ Geometric means of ratios to stock at the same level, and the worst project in b
 are loaded, of all libraries and programs that a project links. Processor time and memory are of `make` and all it starts; run time is the processor
 time of a workload of a project's users, the fastest of {runs} in turns. The last row is stock against stock: what differs there is noise.
 
-{machine}, {system}; commit {commit}.
+{machine}.
 
 """
 
@@ -69,11 +67,8 @@ def failures(results: Results) -> Iterator[str]:
 
 
 def _head(results: Results) -> str:
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, timeout=30, check=False).stdout.strip()
     runs = max((len(built.runs) for ways in results.values() for built in ways.values()), default=0)
-    return HEAD.format(
-        count=len(results), version=toolchain.version(), runs=runs, machine=cpu(), system=platform.platform(terse=True), commit=commit or "unknown"
-    )
+    return HEAD.format(count=len(results), version=toolchain.version(), runs=runs, machine=machine())
 
 
 def _table(titles: list[str], rows: Iterator[list[str]] | list[list[str]]) -> Iterator[str]:

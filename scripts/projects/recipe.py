@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcb_gym.corpus.sources import Source, fetch
+from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.policies import shipped
 
@@ -46,21 +47,19 @@ class Way:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Its name in the tables."""
         policies = " + ".join(self.tasks) or ("stock again" if self.again else "stock")
         return f"{policies}{', guarded' * self.guard} {self.level}"
 
     @property
     def stock(self) -> "Way":
-        """What it is compared with."""
+        """Stock at the same level."""
         return Way(self.level)
 
     def flags(self, folder: Path) -> str:
         """Write a configuration into a folder where one is needed; return the flags of the compiler."""
         if not self.tasks:
             return self.level
-        from mlcb_gym.export.aot import compiled
-
         path = folder / "mlcb.cfg"
         policies = [shipped()[task] for task in self.tasks]
         write_clang_config(path, policies, guard=self.guard, uri=lambda policy: runner_uri(compiled(policy)))

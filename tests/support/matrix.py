@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlcb_gym import toolchain
+from tests.support.builds import COROUTINE
 
 Observed = Mapping[str, str]
 """What was said, printed or written, by name; never code."""
@@ -37,28 +38,6 @@ int main() {
   std::map<std::string, int> seen;
   for (int i = 0; i < 50; ++i) if (auto h = half(i)) seen[std::to_string(*h % 7)] += i;
   for (auto &[name, sum] : seen) printf("%s %d\\n", name.c_str(), sum);
-}
-"""
-COROUTINE = """
-#include <coroutine>
-int printf(const char *, ...) asm("printf");
-struct Squares {
-  struct promise_type {
-    int value;
-    Squares get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_always initial_suspend() { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    std::suspend_always yield_value(int given) { value = given; return {}; }
-    void return_void() {}
-    void unhandled_exception() {}
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-static Squares squares(int n) { for (int i = 0; i < n; ++i) co_yield i * i; }
-int main() {
-  auto all = squares(5).handle;
-  for (all.resume(); !all.done(); all.resume()) printf("%d ", all.promise().value);
-  all.destroy();
 }
 """
 EXCEPTIONS = """
@@ -251,11 +230,10 @@ def several(build: Build, given: list[str]) -> Observed:
 
 def from_stdin(build: Build, given: list[str]) -> Observed:
     """Read the source from a pipe."""
-    text = (build.folder / build.source.file).read_bytes().decode("latin-1")
-    language = "ir" if build.source.kind == "bitcode" else "c++" if build.source.cxx else "assembler" if "assembler" in build.source.text else "c"
     if build.source.kind == "bitcode":
         return said("-c", "-o", "program.o")(build, given)
-    return {"said": build.clang("-x", language, "-c", "-", "-o", "program.o", given=text)}
+    language = "c++" if build.source.cxx else "assembler" if "assembler" in build.source.text else "c"
+    return {"said": build.clang("-x", language, "-c", "-", "-o", "program.o", given=build.source.text)}
 
 
 def responded(build: Build, given: list[str]) -> Observed:

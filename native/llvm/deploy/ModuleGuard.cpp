@@ -7,6 +7,7 @@
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/measure/LinkedSize.h"
 #include "llvm/pipeline/PassRunner.h"
+#include "llvm/process/ForkedProbe.h"
 #include "llvm/task/Remark.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -17,15 +18,11 @@ namespace mlcb {
 
 namespace {
 
-/// Of a fork of this process.
-thread_local bool IsTrial = false;
-
 using Bytes = std::optional<uint64_t>;
 
 /// What a module takes in a linked program after a change that is made in a fork; nothing where that fails.
 Bytes sizeAfter(Module &M, measure::Measurer &Target, function_ref<Expected<void>()> Change) {
   const std::optional<std::string> Size = tryInFork(M, [&]() -> std::string {
-    IsTrial = true;
     if (!Change())
       return "";
     const PolicySet::Suspension Alone;
@@ -105,7 +102,7 @@ void guardPipelines(PassBuilder &Builder) {
     return;
   runAtPipelineStart(Builder, [](Module &M, const HostPipeline &Host) {
     PolicySet &Policies = PolicySet::ofCommandLine();
-    if (!IsTrial && !Policies.isEmpty())
+    if (!isProbe() && !Policies.isEmpty())
       if (auto Done = passOverLarger(Policies, M, Host); !Done)
         failCompilation(M, Done.error());
     return false;

@@ -14,18 +14,15 @@ namespace mlcb::measure {
 // Of 64-bit ELF.
 static constexpr uint64_t FrameTableEntry = 8, Relocation = 24, Slot = 8, Stub = 16;
 
-static bool isCalled(const Function &F) {
-  return any_of(F.uses(), [](const Use &U) {
-    const auto *Call = dyn_cast<CallBase>(U.getUser());
-    return Call && Call->isCallee(&U);
-  });
+static bool isCall(const Use &U) {
+  const auto *Call = dyn_cast<CallBase>(U.getUser());
+  return Call && Call->isCallee(&U);
 }
 
+static bool isCalled(const Function &F) { return any_of(F.uses(), isCall); }
+
 static bool isAddressTaken(const GlobalValue &G) {
-  return any_of(G.uses(), [](const Use &U) {
-    const auto *Call = dyn_cast<CallBase>(U.getUser());
-    return isa<Instruction>(U.getUser()) && !(Call && Call->isCallee(&U));
-  });
+  return any_of(G.uses(), [](const Use &U) { return isa<Instruction>(U.getUser()) && !isCall(U); });
 }
 
 /// Addresses in the initial value of a global.
