@@ -20,7 +20,7 @@ def runner_uri(policy: Path) -> str:
 
 
 def write_clang_config(
-    path: Path, policies: Sequence[Path], *, guard: bool = False, lto: bool = False, uri: Callable[[Path], str] = runner_uri
+    path: Path, policies: Sequence[Path], *, guard: bool = False, jobs: int = 1, lto: bool = False, uri: Callable[[Path], str] = runner_uri
 ) -> Path:
     """Write a file for ``clang --config=FILE``, whole or not at all, and return its path.
 
@@ -29,6 +29,7 @@ def write_clang_config(
             (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
+        jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
         uri: from a policy, once all have been checked, to the URI of its runner.
 
@@ -37,7 +38,7 @@ def write_clang_config(
     """
     _check(policies, guard=guard)
     options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
-    options += ["-mlcb-guard"] * guard
+    options += ["-mlcb-guard"] * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -25,18 +25,42 @@ constexpr unsigned MaxSeconds = 600;
 struct ErrorsEndTheProcess final : DiagnosticHandler {
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
     if (Info.getSeverity() == DS_Error)
-      _exit(1);
+      _exit(EXIT_FAILURE);
     return true;
   }
 };
 
-/// A fork must not run the host's handlers, which remove its output, nor write to its file of remarks.
-void endSilentlyOnErrors(LLVMContext &Context) {
+/// The host's handler would remove its output.
+void endOnFatalErrors() {
   remove_fatal_error_handler();
-  install_fatal_error_handler([](void *, const char *, bool) { _exit(1); });
+  install_fatal_error_handler([](void *, const char *, bool) { _exit(EXIT_FAILURE); });
+}
+
+/// A fork must not run the host's handlers, nor write to its file of remarks.
+void endSilentlyOnErrors(LLVMContext &Context) {
+  endOnFatalErrors();
   Context.setDiagnosticHandler(std::make_unique<ErrorsEndTheProcess>());
   Context.setLLVMRemarkStreamer(nullptr);
 }
+
+/// The host's, but that an error ends this process while it is held: the host would remove its output.
+class HostsWhenReleased final : public DiagnosticHandler {
+public:
+  explicit HostsWhenReleased(std::unique_ptr<DiagnosticHandler> Host) : Host(std::move(Host)) {}
+
+  bool handleDiagnostics(const DiagnosticInfo &Info) override {
+    if (HeldFork::isHeld() && Info.getSeverity() == DS_Error)
+      _exit(EXIT_FAILURE);
+    return Host->handleDiagnostics(Info);
+  }
+  bool isAnalysisRemarkEnabled(StringRef Pass) const override { return Host->isAnalysisRemarkEnabled(Pass); }
+  bool isMissedOptRemarkEnabled(StringRef Pass) const override { return Host->isMissedOptRemarkEnabled(Pass); }
+  bool isPassedOptRemarkEnabled(StringRef Pass) const override { return Host->isPassedOptRemarkEnabled(Pass); }
+  bool isAnyRemarkEnabled() const override { return Host->isAnyRemarkEnabled(); }
+
+private:
+  std::unique_ptr<DiagnosticHandler> Host;
+};
 
 /// What other threads have locked stays locked in a fork.
 bool isOneThread() {
@@ -61,6 +85,21 @@ std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Tria
              },
              MaxSeconds)
       .value_or(std::nullopt);
+}
+
+Expected<std::unique_ptr<HeldFork>> goOnInFork(Module &M) {
+  auto Fork = HeldFork::start(MaxSeconds);
+  if (Fork && !*Fork) {
+    endOnFatalErrors();
+    M.getContext().setDiagnosticHandler(std::make_unique<HostsWhenReleased>(M.getContext().getDiagnosticHandler()));
+  }
+  return Fork;
+}
+
+std::string askToFinish(const std::string &Found) {
+  std::string Answer = HeldFork::ask(Found);
+  remove_fatal_error_handler(); // LLVM's own removes what is half written
+  return Answer;
 }
 
 } // namespace mlcb

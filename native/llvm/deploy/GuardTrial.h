@@ -2,10 +2,9 @@
 // A guard's trial of a module in a fork.
 #pragma once
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/process/HeldFork.h"
 
-#include <optional>
-#include <string>
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace llvm {
 class Module;
@@ -16,5 +15,11 @@ namespace mlcb {
 /// The result of Trial, which runs in a fork of this process: the module stays as it is, and neither a crash nor a changed option survives.
 /// Nothing where it fails or takes too long, or where another thread has tried before: a fork of several threads may wait forever.
 std::optional<std::string> tryInFork(llvm::Module &M, llvm::function_ref<std::string()> Trial);
+
+/// A fork that compiles on as the host, of one thread; there null. While it is held the first error ends it.
+Expected<std::unique_ptr<HeldFork>> goOnInFork(llvm::Module &M);
+
+/// Asks the host for its answer (HeldFork::ask), and is from then on the compiler.
+std::string askToFinish(const std::string &Found);
 
 } // namespace mlcb

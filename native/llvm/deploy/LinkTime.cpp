@@ -93,7 +93,7 @@ void leaveDecisionsToLink(PassBuilder &Builder) {
     if (Own->IsBeforeLink)
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
-  runAtPipelineEnd(Builder, [Own] { Own->Now.reset(); });
+  runAtPipelineEnd(Builder, [Own](Module &) { Own->Now.reset(); });
 }
 
 } // namespace mlcb

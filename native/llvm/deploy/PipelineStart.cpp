@@ -27,17 +27,17 @@ private:
 
 class EndPass : public PassInfoMixin<EndPass> {
 public:
-  explicit EndPass(std::function<void()> Run) : Run(std::move(Run)) {}
+  explicit EndPass(std::function<void(Module &)> Run) : Run(std::move(Run)) {}
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &, ModuleAnalysisManager &) {
-    Run();
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    Run(M);
     return PreservedAnalyses::all();
   }
 
 private:
-  std::function<void()> Run;
+  std::function<void(Module &)> Run;
 };
 
 } // namespace
@@ -76,7 +76,7 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
   });
 }
 
-void runAtPipelineEnd(PassBuilder &Builder, std::function<void()> Run) {
+void runAtPipelineEnd(PassBuilder &Builder, std::function<void(Module &)> Run) {
   auto Add = [Run = std::move(Run)](ModulePassManager &Passes) { Passes.addPass(EndPass(Run)); };
   Builder.registerOptimizerLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Add(Passes); });
   Builder.registerFullLinkTimeOptimizationLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel) { Add(Passes); });

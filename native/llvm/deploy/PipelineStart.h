@@ -32,6 +32,6 @@ using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);
 
 /// Runs when the last optimization of every pipeline of the host is done.
-void runAtPipelineEnd(llvm::PassBuilder &Builder, std::function<void()> Run);
+void runAtPipelineEnd(llvm::PassBuilder &Builder, std::function<void(llvm::Module &M)> Run);
 
 } // namespace mlcb

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/LinkedSize.h"
 
-#include "llvm/measure/Measure.h"
-
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -38,8 +36,8 @@ static uint64_t countAddresses(const Constant &C) {
   return Found;
 }
 
-uint64_t linkedSize(const Module &M, Measurer &Target) {
-  uint64_t Bytes = Target.size(M).Allocated;
+uint64_t linkedSize(const Module &M, uint64_t ObjectBytes) {
+  uint64_t Bytes = ObjectBytes;
   for (const Function &F : M) {
     if (!F.isDeclarationForLinker())
       Bytes += FrameTableEntry;

@@ -10,11 +10,9 @@ class Module;
 
 namespace mlcb::measure {
 
-class Measurer;
-
 /// Bytes of the module's object file, and of what a linker makes for it alone: an entry of the frame table for each function, a stub for each
 /// function that another file may define and that is called here, a slot for each such symbol whose address is taken, a relocation for each
 /// address in position independent data. An estimate: other files may need the same.
-uint64_t linkedSize(const llvm::Module &M, Measurer &Target);
+uint64_t linkedSize(const llvm::Module &M, uint64_t ObjectBytes);
 
 } // namespace mlcb::measure

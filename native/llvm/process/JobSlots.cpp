@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/process/JobSlots.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? JobserverClient::getInstance() : nullptr) {
+  if (Make)
+    Make->tryAcquire(); // the first one is that of this process
+}
+
+bool JobSlots::take() {
+  if (Taken.size() + 1 >= AtMost)
+    return false;
+  JobSlot Slot = Make ? Make->tryAcquire() : JobSlot::createImplicit();
+  if (!Slot.isValid())
+    return false;
+  Taken.push_back(std::move(Slot));
+  return true;
+}
+
+void JobSlots::giveBack() {
+  if (Taken.empty())
+    return;
+  if (Make)
+    Make->release(std::move(Taken.back()));
+  Taken.pop_back();
+}
+
+void JobSlots::giveBackAll() {
+  while (!Taken.empty())
+    giveBack();
+}
+
+} // namespace mlcb
