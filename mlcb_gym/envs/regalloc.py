@@ -56,7 +56,8 @@ PASSAGES = {
     - ``"cost"``: (default - final) / default, where the cost is the one of MLGO's rewards: copies (0.2), loads (4), stores (1) and
       rematerialisations (0.2 or 1) right after allocation, each times the frequency of its block relative to the entry of its function, summed
       over the functions; and default is the cost with LLVM's own advisor.
-    - ``"cost_guarded"``: the same where each function keeps LLVM's own allocation if that costs less, as with ``-mlcb-guard``.
+    - ``"cost_guarded"``: the same where each function keeps LLVM's own allocation if that costs less; ``-mlcb-guard``
+      keeps it in some more, so that the code does not grow.
     - ``"text"``, ``"throughput"``: the same for bytes of ``.text``; for llvm-mca cycles, weighted by block frequency and call counts.
     - ``"none"``: 0, and nothing is measured.
 

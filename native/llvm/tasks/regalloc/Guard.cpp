@@ -12,6 +12,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+#include <numeric>
+
 using namespace llvm;
 
 namespace mlcb {
@@ -49,27 +52,52 @@ Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenRegalloc Advi
   return Found;
 }
 
+/// A function as LLVM has it, and by the policies.
+struct Compared {
+  StringRef Name;
+  Allocated Own, Other;
+
+  int64_t growth() const { return int64_t(Other.Bytes) - int64_t(Own.Bytes); }
+  double gain() const { return Own.Cost - Other.Cost; }
+};
+
 /// Whether it names one function, in one line.
 bool isPlain(StringRef Name) { return !Name.empty() && !Name.contains('\n'); }
 
-/// The result in words, and then the functions that are better by the policies, a line each.
+/// The functions that are better by the policies, without those that gain least for their bytes: together they take no more than before.
+SmallVector<Compared> worthTheirBytes(const Costs &Heuristic, const Costs &Policies) {
+  SmallVector<Compared> Better;
+  int64_t Growth = 0;
+  for (auto [Own, Other] : zip_equal(Heuristic, Policies))
+    if (Other.second.isBetterThan(Own.second) && isPlain(Own.first)) {
+      Better.push_back({Own.first, Own.second, Other.second});
+      Growth += Better.back().growth();
+    }
+  // The last ones gain least; those that do not grow come first.
+  auto Worth = [](const Compared &F) { return F.growth() > 0 ? F.gain() / double(F.growth()) : HUGE_VAL; };
+  sort(Better, [&](const Compared &One, const Compared &Other) { return std::pair(Worth(Other), One.Name) < std::pair(Worth(One), Other.Name); });
+  while (Growth > 0)
+    Growth -= Better.pop_back_val().growth();
+  return Better;
+}
+
+/// The result in words, and then the functions that are kept by the policies, a line each.
 std::string inLines(const Costs &Heuristic, const Costs &Policies) {
-  double ByHeuristic = 0, ByPolicies = 0, Kept = 0;
-  std::string Better;
-  size_t NumBetter = 0;
-  for (auto [Own, Other] : zip_equal(Heuristic, Policies)) {
-    ByHeuristic += Own.second.Cost;
-    ByPolicies += Other.second.Cost;
-    const bool IsBetter = Other.second.isBetterThan(Own.second) && isPlain(Own.first);
-    Kept += (IsBetter ? Other : Own).second.Cost;
-    NumBetter += IsBetter;
-    if (IsBetter)
-      Better += "\n" + Own.first;
+  auto Sum = [](const Costs &Of) {
+    return std::accumulate(Of.begin(), Of.end(), 0.0, [](double Sum, const auto &F) { return Sum + F.second.Cost; });
+  };
+  const SmallVector<Compared> Better = worthTheirBytes(Heuristic, Policies);
+  const double ByHeuristic = Sum(Heuristic);
+  double Kept = ByHeuristic;
+  std::string Names;
+  for (const Compared &F : Better) {
+    Kept -= F.gain();
+    Names += ("\n" + F.Name).str();
   }
-  return formatv("policy: {0:f4}, greedy: {1:f4}; kept: policy in {2} of {3} functions, {4:f4}", ByPolicies, ByHeuristic, NumBetter, Heuristic.size(),
-                 Kept)
+  return formatv("policy: {0:f4}, greedy: {1:f4}; kept: policy in {2} of {3} functions, {4:f4}", Sum(Policies), ByHeuristic, Better.size(),
+                 Heuristic.size(), Kept)
              .str() +
-         Better;
+         Names;
 }
 
 } // namespace
