@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.report import Figure
 from mlcb_gym import _native
-from mlcb_gym.envs.posetrl import read_actions
+from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.spec import TaskSpec, bind
 
 SERIALIZERS = ("bitstream", "json", "protobuf")

@@ -13,7 +13,8 @@ import numpy as np
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
-from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
+from mlcb_gym.envs.action_lists import read_actions
+from mlcb_gym.envs.posetrl import PosetRLEnv
 
 PROGRAMS, EPISODES, STEPS, SEED = 4, 5, 15, 1
 INSTRUCTIONS = 5000

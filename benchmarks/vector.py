@@ -12,7 +12,7 @@ import numpy as np
 import mlcb_gym  # noqa: F401  (registers the environments)
 from benchmarks.report import Figure
 from benchmarks.step import INSTRUCTIONS, programs_of_about
-from mlcb_gym.envs.posetrl import read_actions
+from mlcb_gym.envs.action_lists import read_actions
 
 ROUNDS, STEPS, SEED = 5, 300, 1
 ACTIONS = read_actions("odg")

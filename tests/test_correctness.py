@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from mlcb_gym.corpus import corpora
-from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
+from mlcb_gym.envs.action_lists import read_actions
+from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session.plugin import PluginSession
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
 

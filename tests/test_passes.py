@@ -11,8 +11,9 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.split import function_bodies
+from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.envs.halves import Info
-from mlcb_gym.envs.posetrl import PosetRLEnv, read_actions
+from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.session import WorkerSession

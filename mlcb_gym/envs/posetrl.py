@@ -4,12 +4,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, Unpack
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import ProgramsLike
+from mlcb_gym.envs.action_lists import Actions, read_actions
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import NOTHING, Metrics, Objective, objective_of
@@ -29,7 +28,6 @@ START = {
     "Oz": {"size": "size_oz", "throughput": "throughput_oz", "ir_instructions": "ir_instructions_oz"},
 }
 """For each start state, metrics of the first state, and those of the last that are equal to them."""
-Actions = str | Path | Sequence[str]
 Reward = Objective
 """The former name of a reward of one's own."""
 
@@ -67,24 +65,6 @@ def _poset(before: Metrics, after: Metrics) -> float:
 
 def _clip(change: float, bound: float = 0.2) -> float:
     return min(max(change, -bound), bound)
-
-
-def read_actions(actions: Actions) -> list[str]:
-    """Return the pipeline texts of an action space, given by the name of a list that ships, a text file with one a line, or themselves.
-
-    Raises:
-        TaskError: there is no such list.
-    """
-    if not isinstance(actions, (str, Path)):
-        return list(actions)
-    shipped = Path(str(files("mlcb_gym").joinpath(f"data/actions/{actions}.txt")))
-    path = shipped if shipped.exists() else Path(actions)
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        names = sorted(p.stem for p in shipped.parent.glob("*.txt"))
-        raise TaskError(f"actions={str(actions)!r}: neither a file nor one of {', '.join(names)}") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 PIPELINES = {

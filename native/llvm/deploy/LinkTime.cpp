@@ -82,7 +82,7 @@ void readOptionsBesidePlugin() {
   std::call_once(Read, readOptions);
 }
 
-void leaveDecisionsToLink(PassBuilder &Builder) {
+void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
   auto Own = std::make_shared<Shared>();
   Builder.registerPipelineStartEPCallback([Own](ModulePassManager &Passes, OptimizationLevel) {
     Own->IsBeforeLink = std::make_shared<bool>(false);
@@ -93,6 +93,7 @@ void leaveDecisionsToLink(PassBuilder &Builder) {
     if (Own->IsBeforeLink)
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
+  Deploy();
   runAtPipelineEnd(Builder, [Own](Module &) { Own->Now.reset(); });
 }
 

@@ -2,6 +2,8 @@
 // Builds that optimize when they link: policies decide there, and nowhere before.
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace llvm {
 class PassBuilder;
 }
@@ -12,7 +14,8 @@ namespace mlcb {
 /// has them, one a line as in -mlcb-runner=URI. Ends the process where it has anything else.
 void readOptionsBesidePlugin();
 
-/// Suspends the policies of a builder's pipelines before such a link. Says so once where the link will not ask them either.
-void leaveDecisionsToLink(llvm::PassBuilder &Builder);
+/// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
+/// ask them either.
+void leaveDecisionsToLink(llvm::PassBuilder &Builder, llvm::function_ref<void()> Deploy);
 
 } // namespace mlcb

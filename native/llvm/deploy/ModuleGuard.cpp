@@ -219,9 +219,9 @@ void endBeforeWriting(PassBuilder &Builder) {
 
 } // namespace
 
-void guardPipelines(PassBuilder &Builder) {
+void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
   if (!PolicySet::ofCommandLine().isGuarded())
-    return;
+    return Deploy();
   runAtPipelineStart(Builder, [](Module &M, const HostPipeline &Host) {
     PolicySet &Policies = PolicySet::ofCommandLine();
     if (!isProbe() && !Policies.isEmpty())
@@ -229,6 +229,7 @@ void guardPipelines(PassBuilder &Builder) {
         failCompilation(M, Done.error());
     return false;
   });
+  Deploy();
   runAtPipelineEnd(Builder, [](Module &M) {
     PolicySet::ofCommandLine().passOver({});
     holdObject(M);

@@ -66,9 +66,7 @@ void registerPolicyPasses(PassBuilder &Builder) {
       [](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) { return addByName(Name, Passes); });
   if (PolicySet::ofCommandLine().isEmpty())
     return;
-  leaveDecisionsToLink(Builder);
-  guardPipelines(Builder);
-  TaskRegistration::deployAll(Builder);
+  leaveDecisionsToLink(Builder, [&] { guardPipelines(Builder, [&] { TaskRegistration::deployAll(Builder); }); });
 }
 
 } // namespace mlcb

@@ -29,6 +29,8 @@ public:
   /// consists of, times FlowWeight.
   void addFlowAware(const llvm::Function &F, double FlowWeight = 0.2);
 
+  std::span<const double> counts() const { return Counts; }
+
   /// The embedding: counts times vocabulary.
   void embed(const Vocabulary &V, std::span<float> Out) const;
 

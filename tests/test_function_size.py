@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The task that chooses attributes of functions: what is allowed, what it leaves behind, and that programs stay right."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
+from mlcb_gym.envs.action_lists import read_actions
+from mlcb_gym.envs.function_size import FunctionSizeEnv
+from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.session.plugin import PluginSession
+from mlcb_gym.spec import MASK
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
+
+FRAME_POINTER, NO_TAIL_CALLS = "+frame-pointer=all", "+disable-tail-calls=true"
+ACTIONS = read_actions("attributes")
+
+Make = Callable[..., FunctionSizeEnv]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """An environment of the functions of a C source, none of which is inlined."""
+    made: list[FunctionSizeEnv] = []
+
+    def make_(source: str, *flags: str, **arguments: object) -> FunctionSizeEnv:
+        (tmp_path / "source.c").write_text(source)
+        unoptimized = ("-Oz", "-Xclang", "-disable-llvm-passes", "-fno-inline", "-c", "-emit-llvm", *flags)
+        compile_(tmp_path / "source.c", *unoptimized, output=tmp_path / "program.bc")
+        made.append(FunctionSizeEnv(programs=tmp_path / "program.bc", **arguments))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make_
+    for env in made:
+        env.close()
+
+
+def allowed(env: FunctionSizeEnv) -> list[set[str]]:
+    """The actions that each function is asked about with."""
+    env.reset()
+    found, ended = [], False
+    while not ended:
+        found.append({env.actions[i] for i in np.flatnonzero(env.observation[MASK])})
+        *_, ended, _, _ = env.step(0)
+    return found
+
+
+def test_every_change_of_a_plain_function_is_allowed(make: Make) -> None:
+    assert allowed(make("int twice(int a) { return a * 2; }")) == [set(ACTIONS)]
+
+
+@pytest.mark.parametrize("assembly", ['__asm__("mov %%rbp, %0" : "=r"(a))', '__asm__("" ::: "rbp")', '__asm__("movl $0, %%ebp" :::)'])
+def test_no_frame_pointer_where_assembly_names_its_register(assembly: str, make: Make) -> None:
+    (texts,) = allowed(make(f"long f(long a) {{ {assembly}; return a; }}"))
+    assert texts == {text for text in ACTIONS if FRAME_POINTER not in text}
+
+
+@pytest.mark.parametrize(
+    ("source", "end"),
+    [
+        ("int g(int); int f(int a) { return a ? g(a - 1) : 0; } int g(int a) { return a ? f(a - 1) : 1; }", [False, False]),
+        ("int g(int a); int f(int a) { return g(a + 1); }", [False]),
+        ("int f(int (*g)(int), int a) { return g(a + 1); }", [False]),
+        ("int h(int a) { return a * a; } int g(int a) { return h(a + 1); } int f(int a) { return g(a + 2); }", [True, True, True]),
+        ("int h(int); int g(int a) { return h(a + 1); } int f(int a) { return g(a + 2); }", [False, False]),
+        ("int g(int); int f(int a) { int b = g(a); return b * b; }", [True]),
+        ("int g(int); int f(int a) { __attribute__((musttail)) return g(a); }", [False]),
+    ],
+    ids=["each other", "elsewhere", "pointer", "chain", "chain that leaves", "no tail", "must"],
+)
+def test_tail_calls_are_kept_where_the_stack_may_need_them(source: str, end: list[bool], make: Make) -> None:
+    assert [NO_TAIL_CALLS in texts for texts in allowed(make(source))] == end
+
+
+def test_functions_that_are_not_to_be_small_are_not_asked_about(make: Make) -> None:
+    source = '__attribute__((naked)) void f(void) { __asm__("ret"); } __attribute__((optnone, noinline)) int g(int a) { return a; }'
+    with pytest.raises(NoDecisions):
+        make(source).reset(options={"program": make(source).programs[0]})
+
+
+def test_functions_without_an_unwind_table_are_not_asked_about(make: Make) -> None:
+    env = make("int f(int a) { return a * 3; }", "-fno-asynchronous-unwind-tables")
+    with pytest.raises(NoDecisions):
+        env.reset(options={"program": env.programs[0]})
+
+
+@pytest.mark.parametrize("text", ["+use-soft-float=true", "-optsize", "frame-pointer=all", "+frame-pointer=none", ""])
+def test_changes_that_may_not_be_made_are_refused_by_name(text: str) -> None:
+    with pytest.raises(TaskError, match=re.escape(f"'-minsize {text}': '{text}', expected 'keep', or some of -minsize")):
+        FunctionSizeEnv(programs="embedded/train/fft", actions=["keep", f"-minsize {text}"]).reset()
+
+
+def test_first_action_keeps(make: Make) -> None:
+    with pytest.raises(TaskError, match="'-minsize' first, expected 'keep'"):
+        make("int f(int a) { return a; }", actions=["-minsize", "keep"]).reset()
+
+
+def test_keep_is_stock_to_the_byte(tmp_path: Path) -> None:
+    (program,) = corpora.embedded("embedded/validation/huffman")
+    compile_(program, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    with (
+        closing(PluginSession(keep=tmp_path / "kept.bc")) as session,
+        closing(FunctionSizeEnv(programs=tmp_path / "program.bc", session=session)) as env,
+    ):
+        play(env, lambda mask: 0)
+    subprocess.run([toolchain.tool("opt"), "-passes=default<Oz>", "program.bc", "-o", "stock.bc"], cwd=tmp_path, check=True)
+    for name in ("kept", "stock"):
+        compile_(tmp_path / f"{name}.bc", "-Oz", "-Xclang", "-disable-llvm-passes", "-c", output=tmp_path / f"{name}.o")
+    assert (tmp_path / "kept.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+def test_sizes_of_functions_add_up(make: Make) -> None:
+    """Each function's choice changes its own code: what all save together is what each saves alone, but for padding."""
+    (program,) = corpora.embedded("embedded/train/sha256")
+    env = make(program.read_text())
+    env.reset()
+    kept = play(env, lambda mask: 0)
+    functions = len(allowed(env))
+    alone = [kept - play(env, last, only=at) for at in range(functions)]
+    together = kept - play(env, last)
+    assert any(alone)
+    assert abs(sum(alone) - together) <= 8 * functions
+
+
+MUTUAL = """
+#include <stdio.h>
+__attribute__((noinline)) static unsigned odd(unsigned n, unsigned long s);
+__attribute__((noinline)) static unsigned even(unsigned n, unsigned long s) { return n ? odd(n - 1, s * 3 + n) : (unsigned)s; }
+__attribute__((noinline)) static unsigned odd(unsigned n, unsigned long s) { return n ? even(n - 1, s * 5 + n) : (unsigned)~s; }
+int main(void) { printf("%u\\n", even(10000000, 1)); }
+"""
+
+
+@pytest.mark.parametrize("index", range(1, len(ACTIONS)))
+def test_ten_million_mutual_tail_calls_fit_the_stack(index: int, tmp_path: Path) -> None:
+    (tmp_path / "mutual.c").write_text(MUTUAL)
+    compile_(tmp_path / "mutual.c", "-Oz", output=tmp_path / "stock")
+    assert outputs(tmp_path / "mutual.c", tmp_path, lambda mask: index if mask[index] else 0, episodes=1) == {run(tmp_path / "stock")}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_embedded_program_prints_the_same_after_a_random_episode(name: str, tmp_path: Path) -> None:
+    assert outputs(corpora.embedded(f"embedded/{name}")[0], tmp_path, at_random(1), episodes=1) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_embedded_program_prints_the_same_after_10_random_episodes(name: str, tmp_path: Path) -> None:
+    assert outputs(corpora.embedded(f"embedded/{name}")[0], tmp_path, at_random(2), episodes=10) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+def test_csmith_program_prints_the_same_after_5_random_episodes(index: int, tmp_path: Path) -> None:
+    source, expected = csmith(index, tmp_path)
+    assert outputs(source, tmp_path, at_random(index), episodes=5, flags=CSMITH_FLAGS) == {expected}
+
+
+def last(mask: np.ndarray) -> int:
+    return int(np.flatnonzero(mask)[-1])
+
+
+def at_random(seed: int) -> Callable[[np.ndarray], int]:
+    rng = np.random.default_rng(seed)
+    return lambda mask: int(rng.choice(np.flatnonzero(mask)))
+
+
+def play(env: FunctionSizeEnv, choose: Callable[[np.ndarray], int], *, only: int | None = None) -> int:
+    """Plays an episode, or one function of it; the final size."""
+    env.reset()
+    at, ended = 0, False
+    info: dict[str, object] = {}
+    while not ended:
+        *_, ended, truncated, info = env.step(choose(env.observation[MASK]) if only in (None, at) else 0)
+        assert "error" not in info
+        assert not truncated
+        at += 1
+    return int(str(info.get("size", 0)))
+
+
+def outputs(source: Path, folder: Path, choose: Callable[[np.ndarray], int], *, episodes: int, flags: tuple[str, ...] = ()) -> set[str]:
+    """What the program prints after each of several episodes; one that fails to run prints its exit status."""
+    module, changed = folder / "program.bc", folder / "changed.bc"
+    compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)
+    printed = set()
+    with (
+        closing(PluginSession(keep=changed)) as session,
+        closing(FunctionSizeEnv(programs=module, reward="none", verify=True, session=session)) as env,
+    ):
+        for _ in range(episodes):
+            play(env, choose)
+            compile_(changed, "-Oz", "-Xclang", "-disable-llvm-passes", output=folder / "program")
+            printed.add(run(folder / "program") or "nothing")
+    return printed
