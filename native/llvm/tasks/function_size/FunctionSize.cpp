@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// Without an entry in the unwind table -Oz has the shortest code already: what there is to gain is in that table.
+  /// What there is to gain is in the unwind table.
   static bool isOpen(const Function &F) {
     return !F.isDeclarationForLinker() && F.hasMinSize() && F.needsUnwindTableEntry() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
            F.getCallingConv() != CallingConv::GHC;
