@@ -113,7 +113,7 @@ def test_trials_at_once_take_slots_of_make(tokens: int | None, forks: int, confi
     os.mkfifo(tmp_path / "slots")
     slots = os.open(tmp_path / "slots", os.O_RDWR | os.O_NONBLOCK)
     os.write(slots, b"+" * (tokens or 0))
-    made = {} if tokens is None else {"MAKEFLAGS": f" -j4 --jobserver-auth=fifo:{tmp_path / 'slots'}"}
+    made = {"MAKEFLAGS": "" if tokens is None else f" -j4 --jobserver-auth=fifo:{tmp_path / 'slots'}"}
     (tmp_path / "long.c").write_text(LONG)
     at_once = ("-Xclang", "-mllvm", "-Xclang", "-mlcb-jobs=3")
     with subprocess.Popen(command(configs["guarded"], *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made) as compiler:

@@ -24,8 +24,9 @@ def search(
     """Find the outcomes of decisions by forking the compiler, for `mlcb train --decisions`.
 
     Where several agents act, every sequence of actions is tried, `--sequences 256` of a program at most. Where the compiler has no heuristic, a beam
-    search tries every action at the most promising states. Else single other actions are tried, each followed by the heuristic or by `--policy
-    POLICY`: at `--decisions 12` of a program, or at all with `--improve`.
+    search tries every action at the most promising states. Where decisions do not depend on each other, an episode for each action has all outcomes.
+    Else single other actions are tried, each followed by the heuristic or by `--policy POLICY`: at `--decisions 12` of a program, or at all with
+    `--improve`.
 
     Arguments of the task's environment are options too: `mlcb search TASK --help` lists them.
     """
@@ -35,6 +36,8 @@ def search(
     from mlcb_gym.search.strategies import SEARCHES, search_in
 
     arguments, *options = task_options(task, ctx.args, env, *SEARCHES)
+    if env_class(task).record.separable:
+        arguments = {"dense": True, **arguments}
     with closing(env_class(task)(programs=training_programs(task, programs), **arguments)) as made:
         search_program = search_in(made, **{name: value for values in options for name, value in values.items()})
         failed = 0

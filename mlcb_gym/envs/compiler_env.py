@@ -82,7 +82,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self.render_mode, self.programs = chosen.render_mode, resolve(programs)
         self._new_sampler = partial(sampler, chosen.sampling, self.programs)
         self._sampler, self._drawn = self._new_sampler(), None
-        self._objective, self._dense, self.objective = objective, dense, objective.ratio
+        self._objective, self.dense, self.objective = objective, dense, objective.ratio
         request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
         self.metrics = tuple(request.metrics)
         self.deterministic = TIMES.isdisjoint(request.metrics)
@@ -180,7 +180,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
             return self._end(0.0, truncated=True, error=str(error))
         self._observe(message)
         ended = message.kind == "episode_end"
-        reward = self._objective.earned(before, self.measured, dense=self._dense, step=self._steps, ended=ended)
+        reward = self._objective.earned(before, self.measured, dense=self.dense, step=self._steps, ended=ended)
         if ended:
             return self._end(reward)
         self._return += reward

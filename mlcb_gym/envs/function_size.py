@@ -45,8 +45,8 @@ class FunctionSizeEnv(CompilerEnv):
 
     ## Action Space
     ``Discrete(n)``, one for each text in ``actions``: ``keep``, which is the first, or changes with spaces between, as
-    ``-minsize +frame-pointer=all``. ``info["action_mask"]`` is 1 for those that change the function and leave it right: no frame pointer where
-    inline assembly names its register, no end of tail calls where a chain of them may come back or leave the module, so that no stack grows
+    ``-minsize +frame-pointer=all``. ``info["action_mask"]`` is 1 for those that change the function and leave it right: no frame pointer
+    beside inline assembly, no end of tail calls where a chain of them may come back or leave the module, so that no stack grows
     without bounds.
 
     ## Observation Space
@@ -98,6 +98,7 @@ class FunctionSizeEnv(CompilerEnv):
         },
         columns={metric: (metric, default_of(metric)) for metric in ("size", "text")},
         baseline="-Oz",
+        separable=True,
         reference_policies={f"{text}, everywhere": everywhere(text) for text in read_actions(LIST)[1:]},
     )
     parameters = ("pipeline", "actions")

@@ -72,6 +72,7 @@ class TaskRecord:
         reference_policies: policies that do not learn, by name.
         portfolios: sequences of such policies, by name, of which the best of the first K counts.
         random: arguments of the environment that random episodes are played in, beside those of the policy that is evaluated.
+        separable: whether what a decision saves does not depend on the other decisions of its episode.
         search_priority: how likely a decision is to be searched; more than 0.
         equivalence_key: from an observation and an action to what the action settles for good; None where it settles nothing. Sequences that settle
             the same one after another make the same program.
@@ -96,6 +97,7 @@ class TaskRecord:
     reference_policies: Mapping[str, ReferencePolicy] = field(default_factory=dict)
     portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)
     random: Mapping[str, Any] = field(default_factory=dict)
+    separable: bool = False
     search_priority: Callable[[Observation], float] = equal_priority
     equivalence_key: Callable[[Observation, int], Hashable | None] | None = None
     fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None

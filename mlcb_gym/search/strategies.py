@@ -18,6 +18,7 @@ from mlcb_gym.search import counterfactual as rollouts
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.decisions import Decision
 from mlcb_gym.search.exhaustive import exhaustive_search
+from mlcb_gym.search.separate import separate_search
 
 SearchProgram = Callable[[Program], list[Decision]]
 """From a program to its decisions with known outcomes."""
@@ -52,12 +53,17 @@ def counterfactual(env: CompilerEnv, *, policy: Path | None = None, decisions: i
     return partial(rollouts.counterfactuals, env, **followed, decisions=chosen, search_priority=env.record.search_priority)
 
 
-SEARCHES = (exhaustive, beam, counterfactual)
+def separate(env: CompilerEnv) -> SearchProgram:
+    """Return the search of every action of every decision, where decisions do not depend on each other."""
+    return partial(separate_search, env)
+
+
+SEARCHES = (exhaustive, beam, counterfactual, separate)
 
 
 def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
-    """Return the search of an environment: exhaustive for several agents, a beam search where the compiler has no heuristic of its own, else a
-    counterfactual one.
+    """Return the search of an environment: exhaustive for several agents, a beam search where the compiler has no heuristic of its own, one of each
+    decision for itself where they are separable, else a counterfactual one.
 
     Args:
         options: keyword arguments of that search.
@@ -83,7 +89,9 @@ def _suitable(env: CompilerEnv) -> Callable[..., SearchProgram]:
         return exhaustive
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
-    return beam if env.heuristic is None else counterfactual
+    if env.heuristic is None:
+        return beam
+    return separate if env.record.separable else counterfactual
 
 
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:

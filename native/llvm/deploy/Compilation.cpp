@@ -2,6 +2,7 @@
 #include "llvm/deploy/Compilation.h"
 
 #include "llvm/process/ForkedProbe.h"
+#include "llvm/process/HeldFork.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Module.h"
@@ -14,7 +15,7 @@ namespace mlcb {
 void failCompilation(Module &M, const Error &Why) {
   if (hasFailed(M))
     return;
-  if (!isProbe())
+  if (!isProbe() && !HeldFork::isHeld())
     sys::RunInterruptHandlers(); // opt ends inside emitError and would leave an empty output
   M.getContext().emitError("mlcb: " + Why.Message);
 }

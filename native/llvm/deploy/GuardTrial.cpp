@@ -22,9 +22,14 @@ namespace {
 
 constexpr unsigned MaxSeconds = 600;
 
+/// An error, or a limit that is exceeded and may be one to the host.
+bool isFailure(const DiagnosticInfo &Info) {
+  return Info.getSeverity() == DS_Error || Info.getKind() == DK_StackSize || Info.getKind() == DK_ResourceLimit;
+}
+
 struct ErrorsEndTheProcess final : DiagnosticHandler {
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
-    if (Info.getSeverity() == DS_Error)
+    if (isFailure(Info))
       _exit(EXIT_FAILURE);
     return true;
   }
@@ -49,7 +54,7 @@ public:
   explicit HostsWhenReleased(std::unique_ptr<DiagnosticHandler> Host) : Host(std::move(Host)) {}
 
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
-    if (HeldFork::isHeld() && Info.getSeverity() == DS_Error)
+    if (HeldFork::isHeld() && isFailure(Info))
       _exit(EXIT_FAILURE);
     return Host->handleDiagnostics(Info);
   }

@@ -14,13 +14,12 @@
 #include "llvm/task/Remark.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -114,16 +113,18 @@ public:
         }
         Tried.Fork = std::move(*Fork);
       }
-      Next.Size = toBytes(Next.Fork->wait());
+      const std::optional<std::string> Found = Next.Fork->wait();
       Others.giveBack();
-      if (!Next.Size)
+      if (Found && Found->empty())
         return giveUp();
+      Next.Size = toBytes(Found);
       for (Way *Heard = Ways.begin(); Heard <= &Next; ++Heard)
         if (Heard != &smallestOf(Ways))
           Heard->Fork.reset();
     }
-    const Way &Smallest = smallestOf(Ways);
-    Smallest.Fork->finish(inWords(Ways, Smallest));
+    if (const Way &Smallest = smallestOf(Ways); Smallest.Size)
+      Smallest.Fork->finish(inWords(Ways, Smallest));
+    return giveUp();
   }
 
   /// Forks compile in each way, and the host is left to do it once more in the smallest.
@@ -175,7 +176,8 @@ bool isClang() {
 
 /// Whether a fork may compile on in place of this process: it is held before it writes an object, and before nothing else.
 Expected<bool> canGoOnInFork(PolicySet &Policies, const Module &M, const HostPipeline &Host) {
-  if (Host.Phase != ThinOrFullLTOPhase::None || !isClang() || M.getContext().getMainRemarkStreamer())
+  const bool HasOwnDebugFile = any_of(M.debug_compile_units(), [](const DICompileUnit *Unit) { return !Unit->getSplitDebugFilename().empty(); });
+  if (Host.Phase != ThinOrFullLTOPhase::None || !isClang() || HasOwnDebugFile || M.getContext().getMainRemarkStreamer())
     return false;
   // The guard of functions would compile each once more in every fork.
   const auto InFunctions = decided(Policies, Guard::Function);
@@ -195,8 +197,6 @@ Expected<void> takeSmallest(PolicySet &Policies, Module &M, const HostPipeline &
   return Compared.tryInForks();
 }
 
-void end() { _exit(EXIT_FAILURE); }
-
 /// The code of a fork that is held is generated, but not written before the host has its size.
 void holdObject(Module &M) {
   if (HeldFork::isHeld())
@@ -205,7 +205,7 @@ void holdObject(Module &M) {
         [&M](const MCAssembler &Layout) {
           remark("Guard", askToFinish(utostr(measure::linkedSize(M, measure::sizeOf(Layout, M.getTargetTriple()).Allocated))), M);
         },
-        end);
+        HeldFork::refuse);
 }
 
 /// Passes that write what they are given: a fork that is held must not.
@@ -213,7 +213,7 @@ void endBeforeWriting(PassBuilder &Builder) {
   if (auto *Callbacks = Builder.getPassInstrumentationCallbacks())
     Callbacks->registerBeforeNonSkippedPassCallback([](StringRef Class, const Any &) {
       if (HeldFork::isHeld() && is_contained({"BitcodeWriterPass", "PrintModulePass", "ThinLTOBitcodeWriterPass", "EmbedBitcodePass"}, Class))
-        end();
+        HeldFork::refuse();
     });
 }
 
@@ -230,7 +230,7 @@ void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
     return false;
   });
   Deploy();
-  runAtPipelineEnd(Builder, [](Module &M) {
+  runAtPipelineEnd(Builder, [](Module &M, OptimizationLevel) {
     PolicySet::ofCommandLine().passOver({});
     holdObject(M);
   });

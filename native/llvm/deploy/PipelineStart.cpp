@@ -27,17 +27,18 @@ private:
 
 class EndPass : public PassInfoMixin<EndPass> {
 public:
-  explicit EndPass(std::function<void(Module &)> Run) : Run(std::move(Run)) {}
+  EndPass(AtPipelineEnd Run, OptimizationLevel Built) : Run(std::move(Run)), Built(Built) {}
 
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Run(M);
+    Run(M, Built);
     return PreservedAnalyses::all();
   }
 
 private:
-  std::function<void(Module &)> Run;
+  AtPipelineEnd Run;
+  OptimizationLevel Built;
 };
 
 } // namespace
@@ -76,10 +77,10 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
   });
 }
 
-void runAtPipelineEnd(PassBuilder &Builder, std::function<void(Module &)> Run) {
-  auto Add = [Run = std::move(Run)](ModulePassManager &Passes) { Passes.addPass(EndPass(Run)); };
-  Builder.registerOptimizerLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Add(Passes); });
-  Builder.registerFullLinkTimeOptimizationLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel) { Add(Passes); });
+void runAtPipelineEnd(PassBuilder &Builder, AtPipelineEnd Run) {
+  auto Add = [Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built) { Passes.addPass(EndPass(Run, Built)); };
+  Builder.registerOptimizerLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase) { Add(Passes, Built); });
+  Builder.registerFullLinkTimeOptimizationLastEPCallback(Add);
 }
 
 } // namespace mlcb

@@ -28,10 +28,13 @@ struct HostPipeline {
 /// Work on a module where a pipeline begins; whether the module may have changed.
 using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
 
+/// Work on a module where a pipeline of a level ends.
+using AtPipelineEnd = std::function<void(llvm::Module &M, llvm::OptimizationLevel Built)>;
+
 /// Runs at the start of every pipeline of the host, those of a link too, but not at -O0.
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);
 
 /// Runs when the last optimization of every pipeline of the host is done.
-void runAtPipelineEnd(llvm::PassBuilder &Builder, std::function<void(llvm::Module &M)> Run);
+void runAtPipelineEnd(llvm::PassBuilder &Builder, AtPipelineEnd Run);
 
 } // namespace mlcb

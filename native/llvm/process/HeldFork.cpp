@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/process/HeldFork.h"
 
-#include "channel/FileDescriptor.h"
 #include "llvm/process/ParentDeathSignal.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 #include <array>
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,15 +22,19 @@ namespace {
 
 constexpr char End = '\0'; // last byte of a text, which no text has
 
-constexpr std::array CrashSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGALRM};
+/// Signals whose handlers, of LLVM, remove the output of the original process.
+constexpr std::array Deadly = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT, SIGTRAP, SIGALRM, SIGTERM,
+                               SIGINT,  SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGSYS,  SIGUSR2, SIGPIPE};
 
-void writeText(int To, const std::string &Text) {
+/// False where the other end is gone.
+bool writeText(int To, const std::string &Text) {
   for (std::string_view Rest(Text.c_str(), Text.size() + 1); !Rest.empty();) {
-    const ssize_t Written = write(To, Rest.data(), Rest.size());
+    const ssize_t Written = send(To, Rest.data(), Rest.size(), MSG_NOSIGNAL);
     if (Written < 0 && errno != EINTR)
-      return;
+      return false;
     Rest.remove_prefix(Written > 0 ? static_cast<size_t>(Written) : 0);
   }
+  return true;
 }
 
 /// Nothing where the other end is closed before the text has ended.
@@ -70,107 +76,118 @@ public:
     dup2(Original.get(), STDERR_FILENO);
     lseek(Kept.get(), 0, SEEK_SET);
     char Part[4096];
+    llvm::raw_fd_ostream Out(STDERR_FILENO, /*shouldClose=*/false, /*unbuffered=*/true);
     for (ssize_t Got; (Got = read(Kept.get(), Part, sizeof Part)) > 0;)
-      if (write(STDERR_FILENO, Part, static_cast<size_t>(Got)) < 0)
-        return;
+      Out.write(Part, static_cast<size_t>(Got));
+    Out.clear_error(); // who hears it may be gone
   }
 
 private:
   FileDescriptor Original, Kept;
 };
 
+/// As the original process had it. The default until a fork is let finish: where children are ignored, nobody learns how they ended.
+const struct sigaction &whenChildrenEnd() {
+  static const struct sigaction Before = [] {
+    struct sigaction Original{}, Default{};
+    Default.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &Default, &Original);
+    return Original;
+  }();
+  return Before;
+}
+
 /// What the fork is held by.
 struct Hold {
-  int Questions, Answers;
+  FileDescriptor Original; // the end of a socket
   KeptErrors Errors;
   size_t WritableFiles = countWritableFiles();
-  std::array<struct sigaction, CrashSignals.size()> Handlers{}; // of the original process
+  std::array<struct sigaction, Deadly.size()> Handlers{}; // of the original process
 
-  Hold(int Questions, int Answers, unsigned MaxSeconds) : Questions(Questions), Answers(Answers) {
+  Hold(FileDescriptor Original, unsigned MaxSeconds) : Original(std::move(Original)) {
     struct sigaction Default{};
     Default.sa_handler = SIG_DFL;
-    for (size_t I = 0; I < CrashSignals.size(); ++I)
-      sigaction(CrashSignals[I], &Default, &Handlers[I]);
+    for (size_t I = 0; I < Deadly.size(); ++I) {
+      sigaction(Deadly[I], nullptr, &Handlers[I]);
+      if (Handlers[I].sa_handler != SIG_IGN)
+        sigaction(Deadly[I], &Default, nullptr);
+    }
     alarm(MaxSeconds);
   }
 
   void release() {
     alarm(0);
-    for (size_t I = 0; I < CrashSignals.size(); ++I)
-      sigaction(CrashSignals[I], &Handlers[I], nullptr);
+    for (size_t I = 0; I < Deadly.size(); ++I)
+      sigaction(Deadly[I], &Handlers[I], nullptr);
+    sigaction(SIGCHLD, &whenChildrenEnd(), nullptr);
     Errors.giveBack();
-    close(Questions);
-    close(Answers);
   }
 };
 
 std::unique_ptr<Hold> Held;
 
 int waitFor(int Process) {
-  int Status = 0;
+  int Status = W_EXITCODE(EXIT_FAILURE, 0);
   while (waitpid(Process, &Status, 0) < 0 && errno == EINTR)
     ;
   return Status;
 }
 
 [[noreturn]] void endAs(int Status) {
-  if (WIFSIGNALED(Status)) {
-    std::signal(WTERMSIG(Status), SIG_DFL);
-    std::raise(WTERMSIG(Status));
-  }
-  _exit(WEXITSTATUS(Status));
+  if (!WIFSIGNALED(Status))
+    _exit(WEXITSTATUS(Status));
+  std::signal(WTERMSIG(Status), SIG_DFL);
+  std::raise(WTERMSIG(Status));
+  _exit(128 + WTERMSIG(Status)); // where that signal is blocked
 }
 
 } // namespace
 
 Expected<std::unique_ptr<HeldFork>> HeldFork::start(unsigned MaxSeconds) {
-  int Ask[2], Answer[2];
-  if (pipe2(Ask, O_CLOEXEC) != 0)
-    return failErrno("pipe");
-  FileDescriptor AskIn(Ask[0]), AskOut(Ask[1]);
-  if (pipe2(Answer, O_CLOEXEC) != 0)
-    return failErrno("pipe");
-  FileDescriptor AnswerIn(Answer[0]), AnswerOut(Answer[1]);
+  int Ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
+    return failErrno("socketpair");
+  FileDescriptor Own(Ends[0]), Its(Ends[1]);
+  whenChildrenEnd();
   const pid_t Original = getpid();
   const pid_t Fork = fork();
   if (Fork < 0)
     return failErrno("fork");
   if (Fork == 0) {
     endWithParent(Original);
-    AskIn.reset();
-    AnswerOut.reset();
-    Held = std::make_unique<Hold>(AskOut.release(), AnswerIn.release(), MaxSeconds);
+    Held = std::make_unique<Hold>(std::move(Its), MaxSeconds);
     return nullptr;
   }
-  AskOut.reset();
-  AnswerIn.reset();
-  return std::unique_ptr<HeldFork>(new HeldFork(Fork, AskIn.release(), AnswerOut.release()));
+  return std::unique_ptr<HeldFork>(new HeldFork(Fork, std::move(Own)));
 }
 
 HeldFork::~HeldFork() {
-  if (!isHeld()) { // a fork has those before it too, which are not its own
-    kill(Process, SIGKILL);
-    waitFor(Process);
-  }
-  close(Questions);
-  close(Answers);
+  if (isHeld()) // a fork has those before it too, which are not its own
+    return;
+  kill(Process, SIGKILL);
+  waitFor(Process);
 }
 
-std::optional<std::string> HeldFork::wait() { return readText(Questions); }
+std::optional<std::string> HeldFork::wait() { return readText(Fork.get()); }
 
 void HeldFork::finish(const std::string &Answer) {
-  writeText(Answers, Answer);
-  endAs(waitFor(Process));
+  if (writeText(Fork.get(), Answer))
+    endAs(waitFor(Process));
 }
 
 bool HeldFork::isHeld() { return Held != nullptr; }
 
+void HeldFork::refuse() {
+  writeText(Held->Original.get(), "");
+  _exit(EXIT_FAILURE);
+}
+
 std::string HeldFork::ask(const std::string &Found) {
   if (countWritableFiles() > Held->WritableFiles)
-    _exit(EXIT_FAILURE);
-  writeText(Held->Questions, Found);
+    refuse();
+  writeText(Held->Original.get(), Found);
   alarm(0); // the original process may have to wait for others first
-  std::optional<std::string> Answer = readText(Held->Answers);
+  std::optional<std::string> Answer = readText(Held->Original.get());
   if (!Answer)
     _exit(EXIT_FAILURE);
   Held->release();

@@ -2,6 +2,7 @@
 // A process that goes on in a fork of itself, and is held before it leaves anything behind.
 #pragma once
 
+#include "channel/FileDescriptor.h"
 #include "spec/Error.h"
 
 #include <memory>
@@ -21,11 +22,11 @@ public:
   HeldFork(const HeldFork &) = delete;
   HeldFork &operator=(const HeldFork &) = delete;
 
-  /// What it has found, as soon as it asks; nothing if it ends before, crashes or takes too long.
+  /// What it has found, as soon as it asks; nothing if it ends before, crashes or takes too long. Empty if it cannot be held.
   std::optional<std::string> wait();
 
-  /// Gives it the answer that it waits for, and ends this process as it ends.
-  [[noreturn]] void finish(const std::string &Answer);
+  /// Gives it the answer that it waits for, and ends this process as it ends. Returns where it is gone.
+  void finish(const std::string &Answer);
 
   /// Whether this process is such a fork, and held.
   static bool isHeld();
@@ -34,11 +35,14 @@ public:
   /// Does not return where that one needs it no more, or where this one has opened further files to write.
   static std::string ask(const std::string &Found);
 
+  /// In the fork: ends it, because it is about to write what it cannot ask about.
+  [[noreturn]] static void refuse();
+
 private:
-  HeldFork(int Process, int Questions, int Answers) : Process(Process), Questions(Questions), Answers(Answers) {}
+  HeldFork(int Process, FileDescriptor Fork) : Process(Process), Fork(std::move(Fork)) {}
 
   int Process;
-  int Questions, Answers; // of the original process: pipe ends
+  FileDescriptor Fork; // the end of a socket
 };
 
 } // namespace mlcb

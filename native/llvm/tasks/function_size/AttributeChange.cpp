@@ -4,7 +4,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 
@@ -52,17 +51,10 @@ void AttributeChange::apply(Function &F) const {
     F.addFnAttr(Name, Value);
 }
 
-static bool namesFramePointer(StringRef Assembly) {
-  // Of x86 (bp, ebp, rbp, bpl), AArch64 (x29, w29, fp) and RISC-V (s0, x8, fp).
-  static constexpr StringLiteral Names[] = {"bp", "29", "fp", "s0", "x8"};
-  return any_of(Names, [&](StringRef Name) { return Assembly.contains(Name); });
-}
-
-bool canKeepFramePointer(const Function &F) {
-  return none_of(instructions(F), [](const Instruction &I) {
+bool hasInlineAssembly(const Function &F) {
+  return any_of(instructions(F), [](const Instruction &I) {
     const auto *Call = dyn_cast<CallBase>(&I);
-    const auto *Asm = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
-    return Asm && (namesFramePointer(Asm->getAsmString()) || namesFramePointer(Asm->getConstraintString()));
+    return Call && Call->isInlineAsm();
   });
 }
 

@@ -34,7 +34,7 @@ struct AttributeChange {
   void apply(llvm::Function &F) const;
 };
 
-/// Whether a function can have a frame pointer that it had not: no inline assembly names the register.
-bool canKeepFramePointer(const llvm::Function &F);
+/// Assembly may name the frame pointer's register, or need every other one.
+bool hasInlineAssembly(const llvm::Function &F);
 
 } // namespace mlcb

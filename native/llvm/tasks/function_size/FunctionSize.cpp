@@ -67,7 +67,7 @@ private:
   /// What there is to gain is in the unwind table.
   static bool isOpen(const Function &F) {
     return !F.isDeclarationForLinker() && F.hasMinSize() && F.needsUnwindTableEntry() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
-           F.getCallingConv() != CallingConv::GHC;
+           F.getCallingConv() != CallingConv::GHC && F.getCallingConv() != CallingConv::HiPE;
   }
 
   void decide(Function &F) {
@@ -88,7 +88,7 @@ private:
   }
 
   bool isAllowed(const AttributeChange &Change, const Function &F) {
-    return Change.changes(F) && (!Change.KeepsFramePointer || canKeepFramePointer(F)) && (!Change.EndsTailCalls || Chains.end(F));
+    return Change.changes(F) && (!Change.KeepsFramePointer || !hasInlineAssembly(F)) && (!Change.EndsTailCalls || Chains.end(F));
   }
 
   std::vector<AttributeChange> Actions;
@@ -145,7 +145,9 @@ private:
 };
 
 void decideAtPipelineEnd(const TaskRegistration &Task, PassBuilder &Builder) {
-  runAtPipelineEnd(Builder, [&Task](Module &M) {
+  runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built) {
+    if (Built == OptimizationLevel::O0)
+      return;
     auto Open = [&](ModelRunner &Policy) {
       return FunctionSizeParameters::read(Policy.spec()).map([&](FunctionSizeParameters Parameters) {
         return std::make_unique<FunctionConversation>(M, std::move(Parameters.Actions), Policy, EpisodeRequest());

@@ -4,6 +4,7 @@
 #include "spec/Tasks.h"
 #include "llvm/observe/Embedding.h"
 #include "llvm/observe/Properties.h"
+#include "llvm/tasks/function_size/AttributeChange.h"
 #include "llvm/tasks/function_size/TailCalls.h"
 
 #include "llvm/IR/Constants.h"
@@ -91,13 +92,6 @@ int64_t bytesOnStack(const Function &F) {
       if (const auto Size = Room->getAllocationSize(F.getDataLayout()); Size && !Size->isScalable())
         Bytes += static_cast<int64_t>(std::min<uint64_t>(Size->getFixedValue(), 1'000'000));
   return std::min<int64_t>(Bytes, 1'000'000'000);
-}
-
-bool hasInlineAssembly(const Function &F) {
-  return any_of(instructions(F), [](const Instruction &I) {
-    const auto *Call = dyn_cast<CallBase>(&I);
-    return Call && Call->isInlineAsm();
-  });
 }
 
 } // namespace

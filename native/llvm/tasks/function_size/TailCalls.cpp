@@ -2,6 +2,7 @@
 #include "llvm/tasks/function_size/TailCalls.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -11,20 +12,29 @@ using namespace llvm;
 
 namespace mlcb {
 
-/// The first instruction from here on that may do anything but select what is returned.
-static const Instruction *firstAtWork(const Instruction *I) {
-  while (I && (I->isDebugOrPseudoInst() || isa<PHINode, CastInst, ExtractValueInst, InsertValueInst>(I) || I->isLifetimeStartOrEnd()))
-    I = I->getNextNode();
-  return I;
+/// Whether code generation may leave it out after a call that becomes a jump: it selects what is returned, or nothing comes of it.
+static bool isIdle(const Instruction &I) {
+  if (I.isDebugOrPseudoInst() || isa<PHINode, CastInst, ExtractValueInst, InsertValueInst>(I))
+    return true;
+  if (const auto *Intrinsic = dyn_cast<IntrinsicInst>(&I))
+    return Intrinsic->isAssumeLikeIntrinsic() || Intrinsic->getIntrinsicID() == Intrinsic::fake_use;
+  return !I.isTerminator() && !I.mayHaveSideEffects() && !I.mayReadFromMemory() &&
+         none_of(I.users(), [](const User *U) { return isa<ReturnInst, PHINode>(U); });
 }
 
 bool isInTailPosition(const CallInst &Call) {
   if (!Call.isTailCall())
     return false;
-  const Instruction *Next = firstAtWork(Call.getNextNode());
-  // Code generation repeats a return in the blocks that branch to it.
-  if (const auto *Branch = dyn_cast_or_null<BranchInst>(Next); Branch && Branch->isUnconditional())
-    Next = firstAtWork(&Branch->getSuccessor(0)->front());
+  const Instruction *Next = Call.getNextNode();
+  // Code generation merges empty blocks, and repeats a return in the blocks that branch to it.
+  for (SmallPtrSet<const BasicBlock *, 4> Seen; Next;) {
+    while (Next && isIdle(*Next))
+      Next = Next->getNextNode();
+    const auto *Branch = dyn_cast_or_null<BranchInst>(Next);
+    if (!Branch || !Branch->isUnconditional() || !Seen.insert(Branch->getParent()).second)
+      break;
+    Next = &Branch->getSuccessor(0)->front();
+  }
   return isa_and_nonnull<ReturnInst>(Next);
 }
 
