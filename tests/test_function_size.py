@@ -189,26 +189,18 @@ def test_csmith_program_prints_the_same_after_5_random_episodes(index: int, tmp_
     assert outputs(source, tmp_path, at_random(index), episodes=5, flags=CSMITH_FLAGS) == {expected}
 
 
-def last(mask: np.ndarray) -> int:
-    return int(np.flatnonzero(mask)[-1])
-
-
 def at_random(seed: int) -> Callable[[np.ndarray], int]:
     rng = np.random.default_rng(seed)
     return lambda mask: int(rng.choice(np.flatnonzero(mask)))
 
 
-def play(env: FunctionSizeEnv, choose: Callable[[np.ndarray], int], *, only: int | None = None) -> int:
-    """Plays an episode, or one function of it; the final size."""
+def play(env: FunctionSizeEnv, choose: Callable[[np.ndarray], int]) -> None:
     env.reset()
-    at, ended = 0, False
-    info: dict[str, object] = {}
+    ended = False
     while not ended:
-        *_, ended, truncated, info = env.step(choose(env.observation[MASK]) if only in (None, at) else 0)
+        *_, ended, truncated, info = env.step(choose(env.observation[MASK]))
         assert "error" not in info
         assert not truncated
-        at += 1
-    return int(str(info.get("size", 0)))
 
 
 def outputs(source: Path, folder: Path, choose: Callable[[np.ndarray], int], *, episodes: int, flags: tuple[str, ...] = ()) -> set[str]:

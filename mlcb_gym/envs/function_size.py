@@ -24,9 +24,8 @@ REWARDS = {
 LIST = "attributes"
 
 
-def everywhere(text: str) -> ReferencePolicy:
-    """Return the policy that changes every function so where it may, and keeps all others."""
-    index = read_actions(LIST).index(text)
+def everywhere(index: int) -> ReferencePolicy:
+    """Return the policy that takes an action of the list that ships wherever it may, and keeps all other functions."""
 
     def choose(observation: Observation) -> int:
         return index if observation[MASK][index] else 0
@@ -99,7 +98,7 @@ class FunctionSizeEnv(CompilerEnv):
         columns={metric: (metric, default_of(metric)) for metric in ("size", "text")},
         baseline="-Oz",
         separable=True,
-        reference_policies={f"{text}, everywhere": everywhere(text) for text in read_actions(LIST)[1:]},
+        reference_policies={f"{text}, everywhere": everywhere(index) for index, text in enumerate(read_actions(LIST)) if index},
     )
     parameters = ("pipeline", "actions")
 
