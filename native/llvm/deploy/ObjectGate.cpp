@@ -50,9 +50,10 @@ struct {
 MCStreamer *createGated(const Triple &T, MCContext &Context, std::unique_ptr<MCAsmBackend> &&Backend, std::unique_ptr<MCObjectWriter> &&Writer,
                         std::unique_ptr<MCCodeEmitter> &&Emitter) {
   auto &Direct = static_cast<ELFObjectWriter &>(*Writer);
+  if (Direct.DwoOS)
+    Gated.Otherwise();
   Gate &Through = *Gated.Gates.emplace_back(std::make_unique<Gate>(Direct.OS, Gated.Run));
-  auto Own = Direct.DwoOS ? std::make_unique<ELFObjectWriter>(std::move(Direct.TargetObjectWriter), Through, *Direct.DwoOS, Direct.IsLittleEndian)
-                          : std::make_unique<ELFObjectWriter>(std::move(Direct.TargetObjectWriter), Through, Direct.IsLittleEndian);
+  auto Own = std::make_unique<ELFObjectWriter>(std::move(Direct.TargetObjectWriter), Through, Direct.IsLittleEndian);
   MCStreamer *Made =
       Gated.Original->createMCObjectStreamer(T, Context, std::move(Backend), std::move(Own), std::move(Emitter), *Context.getSubtargetInfo());
   Through.Streamer = static_cast<MCObjectStreamer *>(Made);
