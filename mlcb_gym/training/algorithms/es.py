@@ -106,7 +106,7 @@ class Es(Recipe):
     draws: ClassVar[bool] = False
     space: ClassVar[Mapping[str, str]] = {"lr": "log(3e-3,1e-1)", "sigma": "log(0.03,1)", "network.hidden": "[[],[32]]"}
 
-    lr: float = 0.02
+    lr: float = 0.05
     pairs: int = 8
     sigma: float = 0.3
     programs: int = 64
