@@ -2,6 +2,7 @@
 """Under the guard a fork of clang finishes in its place: who called it must not be able to tell."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -14,28 +15,38 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support import processes
 
-STOCK = "default<Oz>"
+GUARDED = ("posetrl inliner", "posetrl function_size")
+"""Policies of which each is tried for itself where the pipeline begins, and such that are tried where it begins and where it ends."""
 
 WARNS = "int deep(void (*use)(char *)) { char room[5000]; use(room); return room[7]; }"
 
-SMALLEST = {"posetrl": "validation/text_codec", "inliner": "validation/huffman", STOCK: "train/regex_nfa"}
+SMALLEST = {"posetrl": "validation/text_codec", "inliner": "validation/huffman", "": "train/regex_nfa"}
 """A program of which this way is the smallest, by that way."""
 
 LONG = "".join(f"int f{i}(int a) {{ for (int i = 0; i < a; ++i) a ^= a * {i}; return a; }}\n" for i in range(300))
 
 FAILS_IN_THE_BACKEND = 'int f(int a) { __asm__("no such instruction"); return a; }'
 
+Configs = dict[str, Path | None]
+
 
 @pytest.fixture(scope="module")
-def configs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path | None]:
-    """By what decides."""
+def configs(tmp_path_factory: pytest.TempPathFactory) -> Configs:
+    """By who decides; guarded where that are several, and alone by what the guard may keep."""
     folder = tmp_path_factory.mktemp("configs")
-    policies = {task: shipped()[task] for task in ("posetrl", "inliner")}
-    made: dict[str, Path | None] = {"guarded": folder / "guarded.cfg", STOCK: None, **{task: folder / f"{task}.cfg" for task in policies}}
-    write_clang_config(folder / "guarded.cfg", list(policies.values()), guard=True)
-    for task, policy in policies.items():
-        write_clang_config(folder / f"{task}.cfg", [policy])
+    made: Configs = {"": None}
+    for tasks in ("posetrl", "inliner", "function_size", "posetrl+function_size", *GUARDED):
+        policies = [shipped()[task] for task in re.split("[ +]", tasks)]
+        made[tasks] = write_clang_config(folder / f"{tasks.replace(' ', '-')}.cfg", policies, guard=tasks in GUARDED)
     return made
+
+
+@pytest.fixture(params=GUARDED)
+def guarded(request: pytest.FixtureRequest, configs: Configs) -> Path:
+    """A guarded configuration."""
+    config = configs[request.param]
+    assert config is not None
+    return config
 
 
 def command(config: Path | None, *options: str | Path) -> list[str | Path]:
@@ -52,19 +63,20 @@ def made_in(folder: Path) -> dict[str, bytes]:
 
 
 def kept(said: str) -> str:
-    (line,) = [line for line in said.splitlines() if "; kept: " in line]
-    return line.split("; kept: ")[1].split(" [")[0]
+    """The policies that the guard has kept, with a plus between them."""
+    return "+".join(way for way in re.findall(r"; kept: (\S+)", said) if way not in ("stock", "default<Oz>"))
 
 
+@pytest.mark.parametrize("who", GUARDED)
 @pytest.mark.parametrize(
     "flags",
     ["-c", "-c -g -gsplit-dwarf", "-S", "-c -emit-llvm", "-c -fsave-optimization-record", "-c -fPIC -ffunction-sections -fstack-usage", "-c -MMD"],
 )
-def test_what_is_written_is_what_the_kept_one_writes_alone(flags: str, configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_what_is_written_is_what_the_kept_ones_write_alone(flags: str, who: str, configs: Configs, tmp_path: Path) -> None:
     for name in SMALLEST.values():
         (program,) = corpora.embedded(f"embedded/{name}")
         options: tuple[str | Path, ...] = (*flags.split(), "-ffile-compilation-dir=.", "-w", "-Rpass=mlcb", program)
-        guarded = compile_in(tmp_path / f"{program.stem}-guarded", configs["guarded"], *options)
+        guarded = compile_in(tmp_path / f"{program.stem}-guarded", configs[who], *options)
         assert guarded.returncode == 0, guarded.stderr
         alone = compile_in(tmp_path / f"{program.stem}-alone", configs[kept(guarded.stderr)], *options)
         assert alone.returncode == 0, alone.stderr
@@ -72,64 +84,63 @@ def test_what_is_written_is_what_the_kept_one_writes_alone(flags: str, configs: 
 
 
 @pytest.mark.parametrize("way", SMALLEST)
-def test_the_smallest_is_kept(way: str, configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_the_smallest_is_kept(way: str, configs: Configs, tmp_path: Path) -> None:
     (program,) = corpora.embedded(f"embedded/{SMALLEST[way]}")
-    assert kept(compile_in(tmp_path, configs["guarded"], "-c", "-w", "-Rpass=mlcb", program).stderr) == way
+    assert kept(compile_in(tmp_path, configs["posetrl inliner"], "-c", "-w", "-Rpass=mlcb", program).stderr) == way
 
 
-def test_warnings_are_said_once_by_the_one_that_is_kept(configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_warnings_are_said_once_by_the_one_that_is_kept(guarded: Path, tmp_path: Path) -> None:
     (tmp_path / "warns.c").write_text(WARNS)
     flags = ("-Wframe-larger-than=1000", "-c", "warns.c")
     assert "warning: stack frame size" in compile_in(tmp_path, None, *flags).stderr
-    assert compile_in(tmp_path, configs["guarded"], *flags).stderr == compile_in(tmp_path, None, *flags).stderr
+    assert compile_in(tmp_path, guarded, *flags).stderr == compile_in(tmp_path, None, *flags).stderr
 
 
 @pytest.mark.parametrize(
     ("source", "flags"), [(WARNS, ("-Wframe-larger-than=1000", "-Werror")), (FAILS_IN_THE_BACKEND, ())], ids=["warning", "assembler"]
 )
-def test_an_error_of_the_backend_is_said_as_stock_says_it(
-    source: str, flags: tuple[str, ...], configs: dict[str, Path | None], tmp_path: Path
-) -> None:
+def test_an_error_of_the_backend_is_said_as_stock_says_it(source: str, flags: tuple[str, ...], guarded: Path, tmp_path: Path) -> None:
     for folder in ("guarded", "stock"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "source.c").write_text(source)
     options = (*flags, "-c", "source.c")
-    guarded, stock = (compile_in(tmp_path / folder, config, *options) for folder, config in (("guarded", configs["guarded"]), ("stock", None)))
-    assert (guarded.returncode, guarded.stderr) == (stock.returncode, stock.stderr)
-    assert guarded.returncode != 0
+    done, stock = (compile_in(tmp_path / folder, config, *options) for folder, config in (("guarded", guarded), ("stock", None)))
+    assert (done.returncode, done.stderr) == (stock.returncode, stock.stderr)
+    assert done.returncode != 0
     assert os.listdir(tmp_path / "guarded") == ["source.c"]
 
 
 @pytest.mark.parametrize("output", ["/dev/null", "-"])
-def test_an_object_goes_where_it_is_told(output: str, configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_an_object_goes_where_it_is_told(output: str, guarded: Path, tmp_path: Path) -> None:
     program = corpora.embedded("embedded/validation")[0]
-    done = subprocess.run(command(configs["guarded"], "-c", "-w", program, "-o", output), cwd=tmp_path, capture_output=True, timeout=120, check=True)
+    done = subprocess.run(command(guarded, "-c", "-w", program, "-o", output), cwd=tmp_path, capture_output=True, timeout=120, check=True)
     assert done.stdout[:4] == (b"\x7fELF" if output == "-" else b"")
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(("tokens", "forks"), [(None, 3), (1, 2), (0, 1)], ids=["no make", "one token", "none"])
-def test_trials_at_once_take_slots_of_make(tokens: int | None, forks: int, configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_trials_at_once_take_slots_of_make(tokens: int | None, forks: int, configs: Configs, tmp_path: Path) -> None:
+    guarded = configs["posetrl inliner"]
     os.mkfifo(tmp_path / "slots")
     slots = os.open(tmp_path / "slots", os.O_RDWR | os.O_NONBLOCK)
     os.write(slots, b"+" * (tokens or 0))
     made = {"MAKEFLAGS": "" if tokens is None else f" -j4 --jobserver-auth=fifo:{tmp_path / 'slots'}"}
     (tmp_path / "long.c").write_text(LONG)
     at_once = ("-Xclang", "-mllvm", "-Xclang", "-mlcb-jobs=3")
-    with subprocess.Popen(command(configs["guarded"], *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made) as compiler:
+    with subprocess.Popen(command(guarded, *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made) as compiler:
         processes.left(compiler.pid, forks)
         assert compiler.wait(timeout=60) == 0
     assert (os.read(slots, 10) if tokens else b"") == b"+" * (tokens or 0)
     os.close(slots)
     (tmp_path / "parallel.o").write_bytes((tmp_path / "long.o").read_bytes())
-    assert compile_in(tmp_path, configs["guarded"], "-c", "long.c").returncode == 0
+    assert compile_in(tmp_path, guarded, "-c", "long.c").returncode == 0
     assert (tmp_path / "parallel.o").read_bytes() == (tmp_path / "long.o").read_bytes()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
-def test_nothing_is_left_of_a_compiler_that_is_killed(how: signal.Signals, configs: dict[str, Path | None], tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_compiler_that_is_killed(how: signal.Signals, guarded: Path, tmp_path: Path) -> None:
     (tmp_path / "long.c").write_text(LONG)
-    with subprocess.Popen(command(configs["guarded"], "-c", "long.c"), cwd=tmp_path) as compiler:
+    with subprocess.Popen(command(guarded, "-c", "long.c"), cwd=tmp_path) as compiler:
         forks = [os.pidfd_open(fork) for fork in processes.left(compiler.pid, 1)]
         compiler.send_signal(how)
         compiler.wait(timeout=60)

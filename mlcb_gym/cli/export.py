@@ -60,6 +60,9 @@ def clang_config(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; {digest} in its name is filled in.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
+    candidates: Annotated[
+        int, typer.Option(min=0, help="The guard; of function_size it tries so many actions in every function, and keeps the smallest.")
+    ] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Trials of the guard at once; under make no more than it has slots for.")] = 1,
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
@@ -74,7 +77,7 @@ def clang_config(
     def uri(policy: Path) -> str:
         return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
 
-    written = write_clang_config(output, policies, guard=guard, jobs=jobs, lto=lto, uri=uri)
+    written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, uri=uri)
     print(f"{toolchain.tool('clang')} --config={written.resolve()}")
 
 

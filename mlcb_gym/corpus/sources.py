@@ -136,10 +136,14 @@ def _from_debian(source: Source, folder: Path) -> Path:
         if not list((state / "lists").glob("*_Sources*")):
             (state / "sources.list").write_text(_DEBIAN)
             _run(source, ("apt-get", *options, "update"), folder)
-    _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
+    failed: ProgramError | None = None
+    try:
+        _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
+    except ProgramError as error:
+        failed = error  # perhaps by an archive that comes beside the one that is wanted
     archives = [file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name)]
     if not archives:
-        raise ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
+        raise failed or ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
     return archives[0]
 
 

@@ -57,7 +57,7 @@ class FunctionSizeEnv(CompilerEnv):
     - ``"size"``: (default - final) / default, in bytes of all allocated sections but BSS, unwind tables included; default is the size after the
       pipeline without a policy.
     - ``"text"``: the same for bytes of ``.text``.
-    - ``"weighted"``: the same for both: bytes of ``.text`` count twice.
+    - ``"weighted"``: the same for both: the size, and ``text_weight`` times the bytes of ``.text``.
     - ``"none"``: 0, and nothing is measured.
 
     The reward is paid at the end. With ``dense`` every step is paid the decrease in size since the last one, so that the return is the same. An
@@ -77,6 +77,7 @@ class FunctionSizeEnv(CompilerEnv):
     | ``actions`` | ``"attributes"`` | the list that ships, a file with one text a line, or the texts |
     | ``pipeline`` | ``"default<Oz>"`` | pipeline before the decisions |
     | ``reward`` | ``"size"`` | see Rewards |
+    | ``text_weight`` | 1.0 | see Rewards |
     | ``dense`` | False | measure before every decision, and pay by that; otherwise at the end alone |
     {arguments}
 
@@ -100,7 +101,7 @@ class FunctionSizeEnv(CompilerEnv):
         separable=True,
         reference_policies={f"{text}, everywhere": everywhere(index) for index, text in enumerate(read_actions(LIST)) if index},
     )
-    parameters = ("pipeline", "actions")
+    parameters = ("pipeline", "actions", "text_weight")
 
     def __init__(
         self,
@@ -108,11 +109,12 @@ class FunctionSizeEnv(CompilerEnv):
         programs: ProgramsLike = "embedded/train",
         actions: Actions = LIST,
         pipeline: str = OZ,
+        text_weight: float = 1.0,
         reward: str = "size",
         dense: bool = False,
         **options: Unpack[CompilerOptions],
     ) -> None:
-        parameters = {"pipeline": pipeline, "actions": read_actions(actions)}
+        parameters = {"pipeline": pipeline, "actions": read_actions(actions), "text_weight": text_weight}
         super().__init__(programs=programs, parameters=parameters, objective=objective_of(reward, REWARDS), dense=dense, **options)
 
     @property

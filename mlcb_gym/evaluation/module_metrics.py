@@ -25,6 +25,7 @@ from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order, replay
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
+from mlcb_gym.search.candidates import best_of_each, nth_allowed
 from mlcb_gym.search.counterfactual import improve
 
 SETTLED = {"programs", "reward", "dense", "metrics"}
@@ -36,6 +37,7 @@ def evaluate_metrics(
     programs: ProgramsLike,
     *,
     best_of: Sequence[int] = COUNTS,
+    candidates: Sequence[int] = (),
     references: bool = True,
     search: bool = False,
     linked: str | None = None,
@@ -48,6 +50,7 @@ def evaluate_metrics(
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
+        candidates: numbers of allowed actions, the first ones, of which the best is taken in every decision for itself, as -mlcb-candidates does.
         references: also play the policies that do not learn.
         search: also search every program for itself (see ``improve``), in hundreds of episodes each.
         linked: programs whose executables are compared too.
@@ -66,10 +69,13 @@ def evaluate_metrics(
     with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen)) as bench:
         if search:
             _check_searched(bench.env())
+        if candidates and not made.record.separable:
+            raise TaskError(f"{made.task}: its decisions depend on each other, expected no argument candidates")
         traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
+        _add_candidates(rows, bench, candidates)
         if references:
             _add_references(rows, bench, made.record)
         else:
@@ -129,6 +135,14 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
     drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(most)]
     for count in counts:
         rows.add(f"random, best of {count}", *drawn[:count])
+
+
+def _add_candidates(rows: TraceRows, bench: Bench, counts: Sequence[int]) -> None:
+    """Adds the best of the first actions, decision by decision."""
+    default = bench.env().default_action
+    for count in counts:
+        script = partial(best_of_each, candidates=[nth_allowed(index, default) for index in range(count)], default=default)
+        rows.add(f"candidates: {count}", bench.play(script, "candidates", dense=True))
 
 
 def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:

@@ -20,7 +20,14 @@ def runner_uri(policy: Path) -> str:
 
 
 def write_clang_config(
-    path: Path, policies: Sequence[Path], *, guard: bool = False, jobs: int = 1, lto: bool = False, uri: Callable[[Path], str] = runner_uri
+    path: Path,
+    policies: Sequence[Path],
+    *,
+    guard: bool = False,
+    candidates: int = 0,
+    jobs: int = 1,
+    lto: bool = False,
+    uri: Callable[[Path], str] = runner_uri,
 ) -> Path:
     """Write a file for ``clang --config=FILE``, whole or not at all, and return its path.
 
@@ -29,16 +36,19 @@ def write_clang_config(
             (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
+        candidates: how many actions the guard tries in each decision, instead of asking the policy, where decisions do not depend on each other;
+            implies ``guard``.
         jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
         uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
-        PolicyError: some are no policies, two are for one task, or the guard cannot compare what one decides.
+        PolicyError: some are no policies, two are for one task, the guard cannot compare what one decides, or none has candidates.
     """
-    _check(policies, guard=guard)
+    guard = guard or candidates > 0
+    _check(policies, guard=guard, candidates=candidates)
     options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
-    options += ["-mlcb-guard"] * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
+    options += ([f"-mlcb-candidates={candidates}"] if candidates else ["-mlcb-guard"]) * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,8 +88,8 @@ def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}")
 
 
-def _check(policies: Sequence[Path], *, guard: bool) -> None:
-    """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard."""
+def _check(policies: Sequence[Path], *, guard: bool, candidates: int) -> None:
+    """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard; or where candidates are asked of none."""
     decides: dict[str, Path] = {}
     wrong: list[str] = []
     for policy in policies:
@@ -93,6 +103,10 @@ def _check(policies: Sequence[Path], *, guard: bool) -> None:
         elif guard and task in environments() and not env_class(task).record.guardable:
             wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
         decides.setdefault(task, policy)
+    if candidates and not wrong and not any(env_class(task).record.separable for task in decides if task in environments()):
+        wrong.append(
+            f"candidates={candidates}: {', '.join(decides)} cannot try each decision for itself: expected a policy that can, as function_size"
+        )
     if wrong:
         raise PolicyError("; ".join(wrong))
 

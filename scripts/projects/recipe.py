@@ -12,7 +12,7 @@ from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.policies import shipped
 
-PASSES, ALLOCATION, LOOPS = ("posetrl", "inliner"), ("eviction", "priority"), ("loop_distribution",)
+PASSES, ALLOCATION, LOOPS, CODE = ("posetrl", "inliner"), ("eviction", "priority"), ("loop_distribution",), ("function_size",)
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,15 @@ class Way:
     level: str
     tasks: Sequence[str] = ()
     guard: bool = False
+    candidates: int = 0
     again: bool = False
 
     @property
     def name(self) -> str:
         """Its name in the tables."""
         policies = " + ".join(self.tasks) or ("stock again" if self.again else "stock")
-        return f"{policies}{', guarded' * self.guard} {self.level}"
+        tried = f", {self.candidates} candidates" if self.candidates else ", guarded" * self.guard
+        return f"{policies}{tried} {self.level}"
 
     @property
     def stock(self) -> "Way":
@@ -62,7 +64,7 @@ class Way:
             return self.level
         path = folder / "mlcb.cfg"
         policies = [shipped()[task] for task in self.tasks]
-        write_clang_config(path, policies, guard=self.guard, uri=lambda policy: runner_uri(compiled(policy)))
+        write_clang_config(path, policies, guard=self.guard, candidates=self.candidates, uri=lambda policy: runner_uri(compiled(policy)))
         return f"--config={path.absolute()} {self.level}"
 
 
@@ -73,11 +75,15 @@ WAYS = (
     Way("-Oz", ("posetrl",)),
     Way("-Oz", ("posetrl",), guard=True),
     Way("-Oz", ("inliner",)),
+    Way("-Oz", CODE),
+    Way("-Oz", CODE, guard=True),
+    Way("-Oz", CODE, candidates=3),
+    Way("-Oz", (*PASSES[:1], *CODE), candidates=3),
     Way("-O2", ALLOCATION),
     Way("-O2", ALLOCATION, guard=True),
     Way("-O3", LOOPS),
-    Way("-Oz", (*PASSES, *ALLOCATION, *LOOPS)),
-    Way("-Oz", (*PASSES, *ALLOCATION), guard=True),
+    Way("-Oz", (*PASSES, *CODE, *ALLOCATION, *LOOPS)),
+    Way("-Oz", (*PASSES, *CODE, *ALLOCATION), guard=True),
     Way("-Oz", again=True),
 )
 """Stock first: others are compared with it. The last one says how much two builds by stock differ."""

@@ -94,7 +94,7 @@ void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
   Deploy();
-  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel) { Own->Now.reset(); });
+  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) { Own->Now.reset(); });
 }
 
 } // namespace mlcb

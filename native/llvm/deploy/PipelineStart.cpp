@@ -27,18 +27,19 @@ private:
 
 class EndPass : public PassInfoMixin<EndPass> {
 public:
-  EndPass(AtPipelineEnd Run, OptimizationLevel Built) : Run(std::move(Run)), Built(Built) {}
+  EndPass(AtPipelineEnd Run, OptimizationLevel Built, ThinOrFullLTOPhase Phase) : Run(std::move(Run)), Built(Built), Phase(Phase) {}
 
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Run(M, Built);
+    Run(M, Built, Phase);
     return PreservedAnalyses::all();
   }
 
 private:
   AtPipelineEnd Run;
   OptimizationLevel Built;
+  ThinOrFullLTOPhase Phase;
 };
 
 } // namespace
@@ -78,9 +79,12 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
 }
 
 void runAtPipelineEnd(PassBuilder &Builder, AtPipelineEnd Run) {
-  auto Add = [Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built) { Passes.addPass(EndPass(Run, Built)); };
-  Builder.registerOptimizerLastEPCallback([Add](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase) { Add(Passes, Built); });
-  Builder.registerFullLinkTimeOptimizationLastEPCallback(Add);
+  auto Add = [Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
+    Passes.addPass(EndPass(Run, Built, Phase));
+  };
+  Builder.registerOptimizerLastEPCallback(Add);
+  Builder.registerFullLinkTimeOptimizationLastEPCallback(
+      [Add](ModulePassManager &Passes, OptimizationLevel Built) { Add(Passes, Built, ThinOrFullLTOPhase::FullLTOPostLink); });
 }
 
 } // namespace mlcb

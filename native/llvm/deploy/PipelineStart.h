@@ -29,7 +29,7 @@ struct HostPipeline {
 using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
 
 /// Work on a module where a pipeline of a level ends.
-using AtPipelineEnd = std::function<void(llvm::Module &M, llvm::OptimizationLevel Built)>;
+using AtPipelineEnd = std::function<void(llvm::Module &M, llvm::OptimizationLevel Built, llvm::ThinOrFullLTOPhase Phase)>;
 
 /// Runs at the start of every pipeline of the host, those of a link too, but not at -O0.
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);

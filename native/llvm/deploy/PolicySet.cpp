@@ -17,6 +17,11 @@ static cl::list<std::string> Runners("mlcb-runner",
 static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does without a policy: of its passes where that is smaller, of its "
                                                     "allocator in each function where that costs less"));
 
+static cl::opt<unsigned> Candidates("mlcb-candidates",
+                                    cl::desc("the guard, and of function_size instead of its policy's answers so many of its actions in each "
+                                             "function, of which the smallest is kept"),
+                                    cl::value_desc("number"));
+
 static thread_local unsigned Suspensions = 0;
 
 PolicySet &PolicySet::ofCommandLine() {
@@ -28,7 +33,8 @@ PolicySet::Suspension::Suspension() { ++Suspensions; }
 PolicySet::Suspension::~Suspension() { --Suspensions; }
 
 bool PolicySet::isEmpty() const { return Suspensions > 0 || Runners.empty(); }
-bool PolicySet::isGuarded() const { return Guarded; }
+bool PolicySet::isGuarded() const { return Guarded || Candidates > 0; }
+unsigned PolicySet::candidates() const { return Candidates; }
 
 bool PolicySet::isClaimedByOther(const std::string &Uri, StringRef Task) const {
   const auto Known = Claimed.find(Uri);
@@ -82,7 +88,7 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegist
   Expected<std::unique_ptr<ModelRunner>> Policy = decider(Task);
   if (!Policy || !*Policy)
     return Policy;
-  if (Guarded && Task.guard() == Guard::None)
+  if (isGuarded() && Task.guard() == Guard::None)
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   for (auto [Index, Metric] : enumerate((*Policy)->spec().Task.Metrics))
     if ((*Policy)->wants(Index))
@@ -99,7 +105,7 @@ Error PolicySet::noPolicyFor(const TaskRegistration &Task) const {
 }
 
 Expected<void> PolicySet::checkGuard(const ModelRunner &Policy) const {
-  if (Guarded && Policy.isRemote())
+  if (isGuarded() && Policy.isRemote())
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard needs a policy in this process, as onnx:FOLDER: it asks twice");
   return {};
 }
@@ -140,7 +146,7 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
 
 Expected<Choice> PolicySet::chooseSmaller(const TaskRegistration &Task, Module &M) {
   Expected<Choice> Chosen = choose(Task, M);
-  if (!Guarded || !Chosen || Chosen->Who != Decider::Policy || isPolicySmaller(Task, *Chosen, M))
+  if (!isGuarded() || !Chosen || Chosen->Who != Decider::Policy || isPolicySmaller(Task, *Chosen, M))
     return Chosen;
   return notThePolicy(Decider::Heuristic);
 }

@@ -48,6 +48,9 @@ public:
   bool isEmpty() const;
   bool isGuarded() const;
 
+  /// How many actions the guard tries in each decision, where it can; 0 for the policy's answers as they are.
+  unsigned candidates() const;
+
   /// The policy for a task; null where there is none, or it is `default:`.
   Expected<std::unique_ptr<ModelRunner>> decider(const TaskRegistration &Task);
 

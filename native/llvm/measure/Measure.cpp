@@ -41,6 +41,14 @@ public:
     return remembered(relabel(bitcodeKey(M), "throughput"), [&] { return Throughput->cycles(*cloneExactly(M)); });
   }
 
+  /// Code generation changes the IR.
+  void layOut(const Module &M, function_ref<void(const MCAssembler &)> Show) {
+    std::unique_ptr<Module> Clone = cloneExactly(M);
+    if (Clone->getDataLayoutStr().empty())
+      Clone->setDataLayout(TM->createDataLayout());
+    Generator->run(*Clone, [](MachineFunction &) {}, [&](MCObjectStreamer &Streamer) { Show(Streamer.getAssembler()); });
+  }
+
   std::unique_ptr<TargetMachine> TM;
   std::unique_ptr<CodeGenerator> Generator; // uses TM
   SharedCache Cache;
@@ -74,14 +82,9 @@ private:
     return S.hash();
   }
 
-  /// Code generation changes the IR.
   Size wholeModuleSize(const Module &M) {
     Size Result;
-    std::unique_ptr<Module> Clone = cloneExactly(M);
-    if (Clone->getDataLayoutStr().empty())
-      Clone->setDataLayout(TM->createDataLayout());
-    Generator->run(
-        *Clone, [](MachineFunction &) {}, [&](MCObjectStreamer &Streamer) { Result = sizeOf(Streamer.getAssembler(), TM->getTargetTriple()); });
+    layOut(M, [&](const MCAssembler &Layout) { Result = sizeOf(Layout, TM->getTargetTriple()); });
     return Result;
   }
 
@@ -110,6 +113,8 @@ Expected<std::unique_ptr<Measurer>> Measurer::create(const Triple &Target, Strin
 }
 
 Size Measurer::size(const Module &M) { return Self->size(M); }
+
+void Measurer::layOut(const Module &M, function_ref<void(const MCAssembler &)> Show) { Self->layOut(M, Show); }
 
 Expected<double> Measurer::throughput(const Module &M) { return Self->throughput(M); }
 

@@ -2,6 +2,7 @@
 // The cost of a module: bytes of its object file, and cycles of its code.
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/Error.h"
 #include "llvm/TargetParser/Triple.h"
@@ -10,6 +11,7 @@
 #include <memory>
 
 namespace llvm {
+class MCAssembler;
 class Module;
 class TargetMachine;
 } // namespace llvm
@@ -51,6 +53,9 @@ public:
 
   /// Exact to the byte against the object file of a clone of the whole module. Does not change the module.
   Size size(const llvm::Module &M);
+
+  /// Generates code for a clone of the whole module, and shows the final layout of its object.
+  void layOut(const llvm::Module &M, llvm::function_ref<void(const llvm::MCAssembler &)> Show);
 
   /// Cycles that llvm-mca expects one call of each function to take that can be called from outside, callees included; each block is
   /// weighted by its frequency. Does not change the module. An error where the CPU has no scheduling model.

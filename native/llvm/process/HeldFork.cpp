@@ -70,7 +70,11 @@ size_t countWritableFiles() {
 /// Standard error, kept back in memory.
 class KeptErrors {
 public:
-  KeptErrors() : Original(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), Kept(memfd_create("stderr", MFD_CLOEXEC)) { dup2(Kept.get(), STDERR_FILENO); }
+  /// Outer's are told first, by the process that has kept them.
+  explicit KeptErrors(const KeptErrors *Outer)
+      : Original(fcntl(Outer ? Outer->Original.get() : STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), Kept(memfd_create("stderr", MFD_CLOEXEC)) {
+    dup2(Kept.get(), STDERR_FILENO);
+  }
 
   void giveBack() {
     dup2(Original.get(), STDERR_FILENO);
@@ -97,28 +101,40 @@ const struct sigaction &whenChildrenEnd() {
   return Before;
 }
 
+using Handlers = std::array<struct sigaction, Deadly.size()>;
+
+/// Returns the handlers of before.
+Handlers makeSignalsDeadly() {
+  Handlers Before{};
+  struct sigaction Default{};
+  Default.sa_handler = SIG_DFL;
+  for (size_t I = 0; I < Deadly.size(); ++I) {
+    sigaction(Deadly[I], nullptr, &Before[I]);
+    if (Before[I].sa_handler != SIG_IGN)
+      sigaction(Deadly[I], &Default, nullptr);
+  }
+  return Before;
+}
+
 /// What the fork is held by.
 struct Hold {
   FileDescriptor Original; // the end of a socket
   KeptErrors Errors;
-  size_t WritableFiles = countWritableFiles();
-  std::array<struct sigaction, Deadly.size()> Handlers{}; // of the original process
+  size_t WritableFiles;
+  Handlers Before; // of the process that was not held yet
 
-  Hold(FileDescriptor Original, unsigned MaxSeconds) : Original(std::move(Original)) {
-    struct sigaction Default{};
-    Default.sa_handler = SIG_DFL;
-    for (size_t I = 0; I < Deadly.size(); ++I) {
-      sigaction(Deadly[I], nullptr, &Handlers[I]);
-      if (Handlers[I].sa_handler != SIG_IGN)
-        sigaction(Deadly[I], &Default, nullptr);
-    }
+  /// Outer held the process that this is a fork of.
+  Hold(FileDescriptor Original, unsigned MaxSeconds, std::unique_ptr<Hold> Outer)
+      : Original(std::move(Original)), Errors(Outer ? &Outer->Errors : nullptr), Before(Outer ? Outer->Before : makeSignalsDeadly()) {
+    Outer.reset();
+    WritableFiles = countWritableFiles();
     alarm(MaxSeconds);
   }
 
   void release() {
     alarm(0);
     for (size_t I = 0; I < Deadly.size(); ++I)
-      sigaction(Deadly[I], &Handlers[I], nullptr);
+      sigaction(Deadly[I], &Before[I], nullptr);
     sigaction(SIGCHLD, &whenChildrenEnd(), nullptr);
     Errors.giveBack();
   }
@@ -155,14 +171,14 @@ Expected<std::unique_ptr<HeldFork>> HeldFork::start(unsigned MaxSeconds) {
     return failErrno("fork");
   if (Fork == 0) {
     endWithParent(Original);
-    Held = std::make_unique<Hold>(std::move(Its), MaxSeconds);
+    Held = std::make_unique<Hold>(std::move(Its), MaxSeconds, std::move(Held));
     return nullptr;
   }
-  return std::unique_ptr<HeldFork>(new HeldFork(Fork, std::move(Own)));
+  return std::unique_ptr<HeldFork>(new HeldFork(Fork, Original, std::move(Own)));
 }
 
 HeldFork::~HeldFork() {
-  if (isHeld()) // a fork has those before it too, which are not its own
+  if (getpid() != Original) // a fork has those before it too, which are not its own
     return;
   kill(Process, SIGKILL);
   waitFor(Process);

@@ -12,7 +12,8 @@
 namespace mlcb {
 
 /// A fork that goes on in place of its process. While it is held, its standard error is kept back and a crash ends it without a word; nothing
-/// else that it opens and writes is kept back, so that it must ask before it writes.
+/// else that it opens and writes is kept back, so that it must ask before it writes. A fork that is held may have forks itself: it asks what the
+/// best of them has found, and lets that one finish once it is answered.
 class HeldFork {
 public:
   /// In this process the fork, in the fork itself null. A machine that cannot fork is a SystemError.
@@ -39,9 +40,9 @@ public:
   [[noreturn]] static void refuse();
 
 private:
-  HeldFork(int Process, FileDescriptor Fork) : Process(Process), Fork(std::move(Fork)) {}
+  HeldFork(int Process, int Original, FileDescriptor Fork) : Process(Process), Original(Original), Fork(std::move(Fork)) {}
 
-  int Process;
+  int Process, Original;
   FileDescriptor Fork; // the end of a socket
 };
 

@@ -25,6 +25,7 @@ public:
   void didNothing(size_t Index) { Idle[Index] = true; }
   void moduleChanged() { Idle.assign(Idle.size(), false); }
 
+  bool allows(size_t Index) const { return Legal[Index] && !Idle[Index]; }
   bool allowsAny() const {
     for (size_t Index = 0; Index < Legal.size(); ++Index)
       if (allows(Index))
@@ -41,8 +42,6 @@ public:
   }
 
 private:
-  bool allows(size_t Index) const { return Legal[Index] && !Idle[Index]; }
-
   std::vector<bool> Legal, Idle;
 };
 

@@ -24,8 +24,9 @@ using DeployTask = void (*)(const TaskRegistration &Task, llvm::PassBuilder &Bui
 /// What -mlcb-guard compares in the host's own pipelines. What the guard has no measure of, it refuses.
 enum class Guard {
   None,
-  Module,  // bytes of what the pipeline makes of the module, by each policy alone and by none
-  Function // the task compares function by function itself
+  Pipeline, // bytes of what the pipeline makes of the module, by each policy alone and by none
+  Code,     // the task compares what code comes of its own decisions, where the pipeline has ended
+  Function  // the task compares function by function itself
 };
 
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.

@@ -52,6 +52,6 @@ Expected<void> Inliner::baselines(const Module &Loaded, ModelRunner &Policy, con
   return writeBaselines<Metric>(Policy, Meter, Parameters.Pipeline, Loaded);
 }
 
-static const TaskRegistration Registration("inliner", Level::Oz.Pipeline, &Inliner::prepare, &adviseHostInliner, Guard::Module);
+static const TaskRegistration Registration("inliner", Level::Oz.Pipeline, &Inliner::prepare, &adviseHostInliner, Guard::Pipeline);
 
 } // namespace mlcb

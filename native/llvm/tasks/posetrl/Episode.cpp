@@ -173,7 +173,7 @@ Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRe
   return Episode(*this, M, Policy, Request).run();
 }
 
-const TaskRegistration Registration("posetrl", Level::Oz.Pipeline, &PosetRL::prepare, &replaceOptimizations, Guard::Module);
+const TaskRegistration Registration("posetrl", Level::Oz.Pipeline, &PosetRL::prepare, &replaceOptimizations, Guard::Pipeline);
 
 } // namespace
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ways to compile a module, of which the smallest is taken.
+#pragma once
+
+#include "spec/Error.h"
+#include "llvm/deploy/HeldObject.h"
+#include "llvm/process/HeldFork.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <functional>
+
+namespace llvm {
+class Module;
+}
+
+namespace mlcb {
+
+class JobSlots;
+
+/// A way to compile a module.
+struct Way {
+  std::string Name;
+  std::function<void()> Take;        // begins it
+  std::optional<ObjectReport> Found; // nothing where it failed
+  std::unique_ptr<HeldFork> Fork;    // that compiles so
+
+  Way(std::string Name, std::function<void()> Take) : Name(std::move(Name)), Take(std::move(Take)) {}
+};
+
+/// Of ways that are as small, the first is taken; the last one where all have failed.
+class Comparison {
+public:
+  /// Last, if any, is one more way, from what all others have come to; Functions are those whose shares it has to know.
+  explicit Comparison(llvm::Module &M, std::function<Way(llvm::ArrayRef<Way>)> Last = nullptr, std::vector<std::string> Functions = {})
+      : M(M), Last(std::move(Last)), Functions(std::move(Functions)) {}
+
+  void add(std::string Name, std::function<void()> Take) { Ways.emplace_back(std::move(Name), std::move(Take)); }
+
+  /// Forks compile on in each way, as many at once as -mlcb-jobs says, and the smallest finishes in place of this process: true in such a fork.
+  /// False where that cannot be, and nothing has changed.
+  bool goOnInForks();
+
+  /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark.
+  Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest);
+
+private:
+  bool addLast();
+  void letFinish(Way &Smallest);
+  bool giveUp(JobSlots &Others);
+  Way &smallest();
+  std::string inWords(const Way &Kept) const;
+
+  llvm::Module &M;
+  std::function<Way(llvm::ArrayRef<Way>)> Last;
+  std::vector<std::string> Functions;
+  llvm::SmallVector<Way> Ways;
+};
+
+} // namespace mlcb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parameters of function_size.def as C++ values.
+#pragma once
+
+#include "spec/TaskSpec.h"
+#include "llvm/tasks/function_size/AttributeChange.h"
+
+namespace mlcb {
+
+struct FunctionSizeParameters {
+  std::string Pipeline;
+  std::vector<AttributeChange> Actions; // the first is 'keep'
+  double TextWeight;                    // of a byte of .text, beside that of one in any section
+
+  static Expected<FunctionSizeParameters> read(const BoundSpec &Spec);
+};
+
+} // namespace mlcb
