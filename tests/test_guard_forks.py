@@ -127,9 +127,12 @@ def test_trials_at_once_take_slots_of_make(tokens: int | None, forks: int, confi
     made = {"MAKEFLAGS": "" if tokens is None else f" -j4 --jobserver-auth=fifo:{tmp_path / 'slots'}"}
     (tmp_path / "long.c").write_text(LONG)
     at_once = ("-Xclang", "-mllvm", "-Xclang", "-mlcb-jobs=3")
-    with subprocess.Popen(command(guarded, *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made) as compiler:
+    with subprocess.Popen(
+        command(guarded, *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made, stderr=subprocess.PIPE, text=True
+    ) as compiler:
         processes.left(compiler.pid, forks)
-        assert compiler.wait(timeout=60) == 0
+        _, said = compiler.communicate(timeout=60)
+        assert (compiler.returncode, said) == (0, "")
     assert (os.read(slots, 10) if tokens else b"") == b"+" * (tokens or 0)
     os.close(slots)
     (tmp_path / "parallel.o").write_bytes((tmp_path / "long.o").read_bytes())

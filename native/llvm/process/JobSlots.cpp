@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/process/JobSlots.h"
 
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdlib>
+
 using namespace llvm;
 
 namespace mlcb {
 
-JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? JobserverClient::getInstance() : nullptr) {
+/// Where make shares none, LLVM's client would say so in each process.
+static JobserverClient *slotsOfMake() {
+  const char *Flags = std::getenv("MAKEFLAGS");
+  return Flags && StringRef(Flags).contains("--jobserver-") ? JobserverClient::getInstance() : nullptr;
+}
+
+JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? slotsOfMake() : nullptr) {
   if (Make)
     Make->tryAcquire(); // the first one is that of this process
 }
