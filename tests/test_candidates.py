@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The first actions, each compiled: clang keeps the least in each function, and the evaluation foretells it."""
+"""The first actions, each compiled: clang keeps the smallest module, or the least in each function, and the evaluation foretells it."""
 
 import re
 import subprocess
@@ -11,11 +11,14 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.function_size import FunctionSizeEnv
-from mlcb_gym.errors import PolicyError
+from mlcb_gym.errors import PolicyError, TaskError
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.play import play_in_order
 from mlcb_gym.search.candidates import best_of_each, nth_allowed
+from mlcb_gym.session.worker import WorkerSession
+from tests.support.deployment import make_env, make_policy
 
 PROGRAMS = corpora.embedded("embedded/validation")
 LEAST = "the least of each function"
@@ -34,8 +37,8 @@ def compile_(config: Path | None, program: Path, output: Path, *flags: str) -> s
 
 
 def tried(said: str) -> tuple[dict[str, int], str]:
-    """The bytes of each way, and the one that was kept."""
-    ways, kept = re.findall(r"remark: (candidate.*); kept: (.*) \[-Rpass", said)[-1]
+    """The bytes of each way, and the one that was kept, where a comparison was made last."""
+    ways, kept = re.findall(r"remark: (?:<unknown>:0:0: )?(.* bytes.*); kept: (.*?)(?: \[-Rpass|$)", said, re.MULTILINE)[-1]
     return {name: int(size) for name, size in re.findall(r"(\w[^,:]*): (\d+) bytes", ways)}, kept
 
 
@@ -66,27 +69,63 @@ def test_evaluation_foretells_what_clang_keeps(candidates: int, tmp_path: Path) 
         assert allocated(tmp_path / "kept.o") / allocated(tmp_path / "stock.o") == pytest.approx(trace.ratio, abs=0.004), program
 
 
+def test_the_smallest_sequence_is_kept(tmp_path: Path) -> None:
+    made, seen = config(tmp_path, "posetrl", candidates=3), set()
+    for program in PROGRAMS:
+        ways, kept = tried(compile_(made, program, tmp_path / "kept.o"))
+        assert list(ways) == ["posetrl 1", "posetrl 2", "posetrl 3", "default<Oz>"]
+        assert ways[kept] == min(ways.values())
+        seen.add(kept)
+    assert len(seen) > 2, "programs that suit different sequences"
+
+
+@pytest.mark.parametrize("candidates", [1, 4, 99])
+def test_evaluation_foretells_the_smallest_sequence(candidates: int, tmp_path: Path) -> None:
+    evaluation = evaluate_metrics(shipped()["posetrl"], PROGRAMS, best_of=(), candidates=(candidates,), references=False)
+    for program, ratio in zip(PROGRAMS, evaluation.ratios["size"][f"candidates: {candidates}"], strict=True):
+        compile_(config(tmp_path, "posetrl", candidates=candidates), program, tmp_path / "kept.o")
+        compile_(None, program, tmp_path / "stock.o")
+        assert allocated(tmp_path / "kept.o") / allocated(tmp_path / "stock.o") == pytest.approx(ratio, abs=0.01), program
+
+
+def test_the_pass_of_the_task_tries_its_sequences(tmp_path: Path) -> None:
+    module, clang, opt = tmp_path / "in.bc", toolchain.tool("clang"), toolchain.tool("opt")
+    subprocess.run([clang, "-Oz", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-w", "-c", PROGRAMS[0], "-o", module], check=True)
+    policy = [f"-mlcb-runner=onnx:{shipped()['posetrl']}", f"-mlcb-vocabulary={toolchain.vocabulary()}", "-mlcb-candidates=2"]
+    options = [f"-load-pass-plugin={toolchain.plugin()}", "-passes=posetrl", *policy, "-pass-remarks=mlcb", "-disable-output"]
+    ways, kept = tried(subprocess.run([opt, *options, module], capture_output=True, text=True, timeout=120, check=True).stderr)
+    assert list(ways) == ["posetrl 1", "posetrl 2", "default<Oz>"]
+    assert ways[kept] == min(ways.values())
+
+
+@pytest.mark.parametrize("task", ["posetrl", "function_size"])
 @pytest.mark.parametrize("flags", [("-S",), ("-emit-llvm",)], ids=" ".join)
-def test_what_is_no_object_is_decided_likewise(flags: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_is_no_object_is_decided_likewise(flags: tuple[str, ...], task: str, tmp_path: Path) -> None:
     """No fork goes on there: code is generated for the comparison, and once more by clang."""
-    made = config(tmp_path, "function_size", candidates=2)
+    made = config(tmp_path, task, candidates=2)
     (of_text, kept), (of_object, expected) = (tried(compile_(made, PROGRAMS[0], tmp_path / "kept.out", *more)) for more in (flags, ()))
     assert kept == expected
-    assert {way: size - of_text["stock"] for way, size in of_text.items()} == {way: size - of_object["stock"] for way, size in of_object.items()}
+    by_stock = {"posetrl": "default<Oz>", "function_size": "stock"}[task]
+    by_text, by_object = ({way: size - sizes[by_stock] for way, size in sizes.items()} for sizes in (of_text, of_object))
+    assert by_text == by_object
 
 
 def test_policies_of_pipelines_and_of_code_add_up(tmp_path: Path) -> None:
-    both, kept = config(tmp_path, "posetrl", "function_size", candidates=2), set()
+    """What is best of the pipeline's is found by stock code, and of that the candidates in each function are tried."""
+    both, seen = config(tmp_path, "posetrl", "function_size", candidates=2), set()
     for program in PROGRAMS:
         said = compile_(both, program, tmp_path / "kept.o")
-        sizes = re.findall(r"remark: posetrl: (\d+) bytes, default<Oz>: (\d+) bytes; kept: (\S+)", said)
-        assert len(sizes) == 1
+        of_pipeline, kept = tried("".join(re.findall(r".*posetrl 1.*\n", said)))
         ways, best = tried(said)
-        assert ways[best] == min(map(int, sizes[0][:2]))
-        kept.add(sizes[0][2])
-    assert len(kept) == 2, "programs of which each way is the smaller one"
+        assert ways[best] <= ways["stock"] == of_pipeline[kept]
+        seen.add(kept)
+    assert len(seen) > 1, "programs of which each way is the smaller one"
 
 
-def test_candidates_are_of_policies_that_decide_each_function_for_itself(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="candidates=3: posetrl, inliner cannot try each decision for itself"):
-        config(tmp_path, "posetrl", "inliner", candidates=3)
+def test_candidates_are_of_policies_of_which_an_answer_is_all(worker: WorkerSession, tmp_path: Path) -> None:
+    several = make_policy(make_env(worker, max_steps=3), tmp_path / "several", seed=1)
+    for policy in (several, shipped()["inliner"]):
+        with pytest.raises(PolicyError, match=r"candidates=3: (posetrl|inliner) cannot be tried action by action: expected a policy that can"):
+            write_clang_config(tmp_path / "mlcb.cfg", [policy], candidates=3)
+        with pytest.raises(TaskError, match=r"several|inliner"):
+            evaluate_metrics(policy, PROGRAMS[:1], candidates=(3,))

@@ -61,7 +61,7 @@ def clang_config(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; {digest} in its name is filled in.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
     candidates: Annotated[
-        int, typer.Option(min=0, help="The guard; of function_size it tries so many actions in every function, and keeps the smallest.")
+        int, typer.Option(min=0, help="The guard; it tries the first N sequences of posetrl, the first N actions of function_size in every function.")
     ] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Trials of the guard at once; under make no more than it has slots for.")] = 1,
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """FunctionSize: with which attributes the code of each function is generated."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Unpack
 
@@ -9,7 +10,7 @@ from mlcb_gym.envs.action_lists import Actions, read_actions
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.objective import NOTHING, default_of, objective_of, relative
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.pipelines import OZ
 from mlcb_gym.spec import MASK
@@ -31,6 +32,11 @@ def everywhere(index: int) -> ReferencePolicy:
         return index if observation[MASK][index] else 0
 
     return ReferencePolicy(choose=choose, arguments={"actions": LIST})
+
+
+def changes(parameters: Parameters) -> Sequence[int]:
+    """Return all actions but ``keep``."""
+    return range(1, len(parameters["actions"]))
 
 
 class FunctionSizeEnv(CompilerEnv):
@@ -99,6 +105,7 @@ class FunctionSizeEnv(CompilerEnv):
         columns={metric: (metric, default_of(metric)) for metric in ("size", "text")},
         baseline="-Oz",
         separable=True,
+        candidates=changes,
         reference_policies={f"{text}, everywhere": everywhere(index) for index, text in enumerate(read_actions(LIST)) if index},
     )
     parameters = ("pipeline", "actions", "text_weight")

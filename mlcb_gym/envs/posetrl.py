@@ -13,7 +13,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import NOTHING, Metrics, Objective, objective_of
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.pipelines import O2, OS, OZ
@@ -84,6 +84,11 @@ CLANG = {
 def fixed_sequences(texts: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment in which the one action of an episode is one of these texts."""
     return {"actions": [*texts, STOP], "start": UNOPTIMIZED, "max_steps": 1}
+
+
+def whole_sequences(parameters: Parameters) -> list[int]:
+    """Return the actions that are whole sequences: all but ``stop``, where an episode is one decision."""
+    return [index for index, text in enumerate(parameters["actions"]) if text != STOP and parameters["max_steps"] == 1]
 
 
 def _references(found: FixedSequences) -> tuple[dict[str, ReferencePolicy], dict[str, list[ReferencePolicy]]]:
@@ -173,6 +178,7 @@ class PosetRLEnv(CompilerEnv):
         reference_policies=REFERENCES,
         portfolios=PORTFOLIOS,
         random={"actions": "default", "start": UNOPTIMIZED, "max_steps": MAX_STEPS},
+        candidates=whole_sequences,
         fixed_sequences=fixed_sequences,
         usual_sequences=(OZ, *PIPELINES.values(), f"{OZ} ; iroutliner ; {OZ}"),
         expected="--programs embedded/train --iterations 5: 1.3377 before, 1.0144 after (seed 1, 2 cores, commit 4ae805c)",

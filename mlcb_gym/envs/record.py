@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 Observation = dict[str, Any]
+Parameters = Mapping[str, Any]
 Action = np.int64 | int | np.ndarray
 """An index, or, of an agent that gives a value, an array [1] with it."""
 
@@ -53,6 +54,11 @@ def equal_priority(observation: Observation) -> float:
     return 1.0
 
 
+def no_candidates(parameters: Parameters) -> Sequence[int]:
+    """Return no action."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskRecord:
     """Facts about a task that the tools need.
@@ -73,6 +79,8 @@ class TaskRecord:
         portfolios: sequences of such policies, by name, of which the best of the first K counts.
         random: arguments of the environment that random episodes are played in, beside those of the policy that is evaluated.
         separable: whether what a decision saves does not depend on the other decisions of its episode.
+        candidates: from the parameters of a policy to the actions that ``-mlcb-candidates`` tries in its place, in this order: those that a decision
+            allows, where decisions are separable; else each as the one decision of an episode. None where it asks the policy.
         search_priority: how likely a decision is to be searched; more than 0.
         equivalence_key: from an observation and an action to what the action settles for good; None where it settles nothing. Sequences that settle
             the same one after another make the same program.
@@ -98,6 +106,7 @@ class TaskRecord:
     portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)
     random: Mapping[str, Any] = field(default_factory=dict)
     separable: bool = False
+    candidates: Callable[[Parameters], Sequence[int]] = no_candidates
     search_priority: Callable[[Observation], float] = equal_priority
     equivalence_key: Callable[[Observation, int], Hashable | None] | None = None
     fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None

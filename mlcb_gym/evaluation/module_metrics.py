@@ -50,7 +50,7 @@ def evaluate_metrics(
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
-        candidates: numbers of allowed actions, the first ones, of which the best is taken in every decision for itself, as -mlcb-candidates does.
+        candidates: numbers of actions that are tried instead of asking the policy, as -mlcb-candidates does (``TaskRecord.candidates``).
         references: also play the policies that do not learn.
         search: also search every program for itself (see ``improve``), in hundreds of episodes each.
         linked: programs whose executables are compared too.
@@ -69,13 +69,15 @@ def evaluate_metrics(
     with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen)) as bench:
         if search:
             _check_searched(bench.env())
-        if candidates and not made.record.separable:
-            raise TaskError(f"{made.task}: its decisions depend on each other, expected no argument candidates")
+        listed = made.record.candidates(policy.manifest["parameters"])
+        if candidates and not listed:
+            raise TaskError(f"{folder}: its decisions depend on each other, expected no argument candidates")
         traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
-        _add_candidates(rows, bench, candidates)
+        add_candidates = _add_best_answers if made.record.separable else _add_best_episodes
+        add_candidates(rows, bench, listed, candidates)
         if references:
             _add_references(rows, bench, made.record)
         else:
@@ -137,12 +139,20 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
         rows.add(f"random, best of {count}", *drawn[:count])
 
 
-def _add_candidates(rows: TraceRows, bench: Bench, counts: Sequence[int]) -> None:
-    """Adds the best of the first actions, decision by decision."""
+def _add_best_answers(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
+    """Adds the best of the first actions that each decision allows, decision by decision."""
     default = bench.env().default_action
     for count in counts:
-        script = partial(best_of_each, candidates=[nth_allowed(index, default) for index in range(count)], default=default)
-        rows.add(f"candidates: {count}", bench.play(script, "candidates", dense=True))
+        choices = [nth_allowed(index, default) for index in range(min(count, len(listed)))]
+        rows.add(f"candidates: {count}", bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True))
+
+
+def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
+    """Adds the best of the episodes of one action each and of the compiler's own heuristic."""
+    own = [Trace(program.name, (), (1.0,)) for program in bench.programs]
+    tried = [bench.play(partial(replay, actions=(action,)), f"candidate {action}") for action in listed[: max(counts, default=0)]]
+    for count in counts:
+        rows.add(f"candidates: {count}", *tried[:count], own)
 
 
 def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:

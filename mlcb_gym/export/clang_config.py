@@ -3,13 +3,15 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.envs import env_class, environments
+from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
 
@@ -36,8 +38,7 @@ def write_clang_config(
             (``PATH.so``) and its options (``PATH.so.options``) come to lie beside it.
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
-        candidates: how many actions the guard tries in each decision, instead of asking the policy, where decisions do not depend on each other;
-            implies ``guard``.
+        candidates: how many actions the guard tries instead of asking the policy, where it can (``TaskRecord.candidates``); implies ``guard``.
         jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
         uri: from a policy, once all have been checked, to the URI of its runner.
@@ -92,28 +93,34 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int) -> None:
     """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard; or where candidates are asked of none."""
     decides: dict[str, Path] = {}
     wrong: list[str] = []
+    tried = False
     for policy in policies:
         try:
-            task = _task(policy)
+            made = _manifest(policy)
         except (PolicyError, _native.NativeError) as error:
             wrong.append(str(error))
             continue
+        task, record = str(made["task"]), _record(made["task"])
         if task in decides:
             wrong.append(f"{policy}: decides about {task}, as {decides[task]} does: expected one policy for each task")
-        elif guard and task in environments() and not env_class(task).record.guardable:
+        elif guard and not record.guardable:
             wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
         decides.setdefault(task, policy)
-    if candidates and not wrong and not any(env_class(task).record.separable for task in decides if task in environments()):
-        wrong.append(
-            f"candidates={candidates}: {', '.join(decides)} cannot try each decision for itself: expected a policy that can, as function_size"
-        )
+        tried |= bool(record.candidates(made["parameters"]))
+    if candidates and not wrong and not tried:
+        wrong.append(f"candidates={candidates}: {', '.join(decides)} cannot be tried action by action: expected a policy that can, as function_size")
     if wrong:
         raise PolicyError("; ".join(wrong))
 
 
-def _task(policy: Path) -> str:
-    """Return the task of a policy folder or of a compiled policy."""
+def _record(task: str) -> TaskRecord:
+    """Return the record of a task; of one that is not known here an empty one."""
+    return env_class(task).record if task in environments() else TaskRecord()
+
+
+def _manifest(policy: Path) -> Mapping[str, Any]:
+    """Return the task and the parameters of a policy folder or of a compiled policy."""
     if not policy.is_file():
-        return str(read_manifest(policy)["task"])
+        return read_manifest(policy)
     with closing(_native.Compiler.open(runner_uri(policy))) as compiler:
-        return str(json.loads(compiler.spec)["task"])
+        return dict(json.loads(compiler.spec))

@@ -39,40 +39,55 @@ bool Comparison::addLast() {
   return true;
 }
 
+Expected<bool> Comparison::begin(Way &Begun) {
+  auto Fork = goOnInFork(M);
+  if (!Fork)
+    return Unexpected(Fork.error());
+  Begun.Fork = std::move(*Fork);
+  if (Begun.Fork)
+    return false;
+  tellAbout(Functions);
+  Begun.Take();
+  return true;
+}
+
+bool Comparison::hear(Way &Begun) {
+  const std::optional<std::string> Told = Begun.Fork->wait();
+  Begun.Found = ObjectReport::parse(Told.value_or(""));
+  return !Told || !Told->empty();
+}
+
+Expected<bool> Comparison::askWithLast() {
+  Way &Tried = Ways.back();
+  auto InFork = begin(Tried);
+  if (!InFork || *InFork)
+    return InFork;
+  if (!hear(Tried) || !Tried.Found)
+    return fail(ErrorKind::SystemError, Tried.Name + " tells no size");
+  remark("Guard", askToFinish(Tried.Found->text()), M);
+  return false;
+}
+
 bool Comparison::goOnInForks() {
   JobSlots Others(Jobs); // that fork beside the one that is waited for
-  size_t Begun = 0;
+  Expected<bool> InFork = HeldFork::isHeld() ? askWithLast() : false;
+  size_t Next = 0;
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
-    for (; Begun < Ways.size() && (Begun <= Index || Others.take()); ++Begun) {
-      auto Fork = goOnInFork(M);
-      if (!Fork)
-        return giveUp(Others);
-      if (!*Fork) {
-        tellAbout(Functions);
-        Ways[Begun].Take();
-        return true;
-      }
-      Ways[Begun].Fork = std::move(*Fork);
-    }
-    const std::optional<std::string> Told = Ways[Index].Fork->wait();
-    Others.giveBack();
-    if (Told && Told->empty())
+    for (; InFork && !*InFork && Next < Ways.size() && (Ways[Next].Fork || Next <= Index || Others.take()); ++Next)
+      if (!Ways[Next].Fork)
+        InFork = begin(Ways[Next]);
+    if (!InFork || *InFork)
+      return InFork ? true : giveUp(Others);
+    if (!Ways[Index].Found && !hear(Ways[Index]))
       return giveUp(Others);
-    Ways[Index].Found = ObjectReport::parse(Told.value_or(""));
+    Others.giveBack();
     for (Way &Heard : MutableArrayRef(Ways).take_front(Index + 1))
       if (&Heard != &smallest())
         Heard.Fork.reset();
   }
   if (Way &Smallest = smallest(); Smallest.Found)
-    letFinish(Smallest);
+    Smallest.Fork->finish(inWords(Smallest)); // returns where that fork is gone
   return giveUp(Others);
-}
-
-/// Returns where the fork is gone.
-void Comparison::letFinish(Way &Smallest) {
-  if (HeldFork::isHeld())
-    remark("Guard", askToFinish(Smallest.Found->text()), M);
-  Smallest.Fork->finish(inWords(Smallest));
 }
 
 bool Comparison::giveUp(JobSlots &Others) {

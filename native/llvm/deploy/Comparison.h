@@ -40,15 +40,18 @@ public:
   void add(std::string Name, std::function<void()> Take) { Ways.emplace_back(std::move(Name), std::move(Take)); }
 
   /// Forks compile on in each way, as many at once as -mlcb-jobs says, and the smallest finishes in place of this process: true in such a fork.
-  /// False where that cannot be, and nothing has changed.
+  /// False where that cannot be, and nothing has changed. A process that is held itself asks with what the last way comes to, and tries the
+  /// others once it is to finish.
   bool goOnInForks();
 
   /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark.
   Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest);
 
 private:
+  Expected<bool> begin(Way &Begun); // true in its fork
+  bool hear(Way &Begun);            // false where it cannot be held
+  Expected<bool> askWithLast();
   bool addLast();
-  void letFinish(Way &Smallest);
   bool giveUp(JobSlots &Others);
   Way &smallest();
   std::string inWords(const Way &Kept) const;

@@ -22,6 +22,23 @@ namespace {
 
 using Tasks = SmallVector<const TaskRegistration *>;
 
+/// How a task may be done: as its policy says, or by an answer in its place.
+struct Plan {
+  std::string Name;
+  std::optional<size_t> Answer;
+};
+
+/// The answers that -mlcb-candidates asks for, where one is all there is to decide; else the policy's own.
+SmallVector<Plan> plansFor(const TaskRegistration &Task, const BoundTask &Bound) {
+  const size_t Answers = std::min<size_t>(PolicySet::ofCommandLine().candidates(), Bound.answers());
+  SmallVector<Plan> Plans;
+  for (size_t Answer = 0; Answer < Answers; ++Answer)
+    Plans.push_back({(Task.name() + " " + Twine(Answer + 1)).str(), Answer});
+  if (Plans.empty())
+    Plans.push_back({Task.name().str(), std::nullopt});
+  return Plans;
+}
+
 /// The tasks of a kind that a policy decides.
 Expected<Tasks> decided(PolicySet &Policies, Guard Kind) {
   Tasks Found;
@@ -62,9 +79,14 @@ Expected<void> takeSmallestPipeline(PolicySet &Policies, Module &M, const HostPi
   if (!CanGoOn)
     return Unexpected(CanGoOn.error());
   Comparison Compared(M);
-  for (const TaskRegistration *Task : *Tasks)
-    Compared.add(Task->name().str(),
-                 [&, Task] { Policies.passOver(to_vector(make_filter_range(*Tasks, [=](auto *Other) { return Other != Task; }))); });
+  for (const TaskRegistration *Task : *Tasks) {
+    const auto Others = to_vector(make_filter_range(*Tasks, [=](auto *Other) { return Other != Task; }));
+    const auto Chosen = Policies.choose(*Task, M);
+    if (!Chosen)
+      return Unexpected(Chosen.error());
+    for (const Plan &By : plansFor(*Task, *Chosen->Bound))
+      Compared.add(By.Name, [&, Others, Answer = By.Answer] { Policies.passOver(Others, Answer); });
+  }
   Compared.add(Host.text(), [&] { Policies.passOver(*Tasks); });
   if (*CanGoOn && Compared.goOnInForks())
     return {};
@@ -106,7 +128,11 @@ Expected<void> takeSmallestCode(Module &M, ThinOrFullLTOPhase Phase, Comparison 
 bool isPolicySmaller(const TaskRegistration &Task, Choice &Policy, Module &M) {
   bool ByPolicy = false;
   Comparison Compared(M);
-  Compared.add(Task.name().str(), [&] { ByPolicy = true; });
+  for (const Plan &By : plansFor(Task, *Policy.Bound))
+    Compared.add(By.Name, [&, Answer = By.Answer] {
+      ByPolicy = true;
+      Policy.Answer = Answer;
+    });
   Compared.add(Task.heuristic().str(), [&] { ByPolicy = false; });
   const PolicySet::Suspension Alone;
   const auto Tried = Compared.tryInForks([&] {

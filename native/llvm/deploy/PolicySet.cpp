@@ -18,8 +18,8 @@ static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does
                                                     "allocator in each function where that costs less"));
 
 static cl::opt<unsigned> Candidates("mlcb-candidates",
-                                    cl::desc("the guard, and of function_size instead of its policy's answers so many of its actions in each "
-                                             "function, of which the smallest is kept"),
+                                    cl::desc("the guard; instead of asking a policy it tries so many of its answers, the first ones of its "
+                                             "list, where an answer is all there is to decide of a module or a function"),
                                     cl::value_desc("number"));
 
 static thread_local unsigned Suspensions = 0;
@@ -141,7 +141,7 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
   // A learner's parameters are checked before it decides; a policy's were when it was exported.
   if (auto Ready = (*Runner)->isRemote() ? (*Bound)->prepareAll() : Expected<void>(); !Ready)
     return Unexpected(Ready.error());
-  return Choice{Decider::Policy, std::move(*Runner), std::move(*Target), std::move(*Bound)};
+  return Choice{Decider::Policy, std::move(*Runner), std::move(*Target), std::move(*Bound), Answer};
 }
 
 Expected<Choice> PolicySet::chooseSmaller(const TaskRegistration &Task, Module &M) {
@@ -152,7 +152,7 @@ Expected<Choice> PolicySet::chooseSmaller(const TaskRegistration &Task, Module &
 }
 
 Expected<void> Choice::run(Module &M) {
-  return Bound->run(M, *Runner, {}).map([](EndReason) {});
+  return Answer ? Bound->take(*Answer, M) : Bound->run(M, *Runner, {}).map([](EndReason) {});
 }
 
 } // namespace mlcb

@@ -22,8 +22,9 @@ struct Choice {
   std::unique_ptr<ModelRunner> Runner;       // and the rest, if it is the policy
   std::unique_ptr<measure::Measurer> Target; // outlives what is bound
   std::unique_ptr<BoundTask> Bound;
+  std::optional<size_t> Answer; // that is taken, where the policy is not asked
 
-  /// Runs the policy on the module.
+  /// Runs the policy on the module, or does what the answer says.
   Expected<void> run(llvm::Module &M);
 };
 
@@ -48,7 +49,7 @@ public:
   bool isEmpty() const;
   bool isGuarded() const;
 
-  /// How many actions the guard tries in each decision, where it can; 0 for the policy's answers as they are.
+  /// How many answers the guard tries instead of asking policies, where it can; 0 to ask.
   unsigned candidates() const;
 
   /// The policy for a task; null where there is none, or it is `default:`.
@@ -72,8 +73,11 @@ public:
   /// Likewise; with -mlcb-guard only if its result is not larger than that of the task's heuristic.
   Expected<Choice> chooseSmaller(const TaskRegistration &Task, llvm::Module &M);
 
-  /// From now on the policies for these tasks, and for no others, are not asked.
-  void passOver(llvm::ArrayRef<const TaskRegistration *> Tasks) { PassedOver.assign(Tasks.begin(), Tasks.end()); }
+  /// From now on the policies for these tasks, and for no others, take no part; choose() takes the answer, if there is one, of all others.
+  void passOver(llvm::ArrayRef<const TaskRegistration *> Tasks, std::optional<size_t> InsteadOfOthers = std::nullopt) {
+    PassedOver.assign(Tasks.begin(), Tasks.end());
+    Answer = InsteadOfOthers;
+  }
 
 private:
   Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
@@ -81,6 +85,7 @@ private:
   bool isClaimedByOther(const std::string &Uri, llvm::StringRef Task) const;
 
   llvm::SmallVector<const TaskRegistration *> PassedOver;
+  std::optional<size_t> Answer;
   std::map<std::string, std::unique_ptr<ModelRunner>> Unclaimed; // by URI: opened, and for another task; a learner connects only once
   std::map<std::string, std::string> Claimed;                    // by URI: its task, so that others need not ask a learner that is gone
 };

@@ -90,15 +90,22 @@ private:
   FileDescriptor Original, Kept;
 };
 
-/// As the original process had it. The default until a fork is let finish: where children are ignored, nobody learns how they ended.
+/// As the original process had it.
 const struct sigaction &whenChildrenEnd() {
-  static const struct sigaction Before = [] {
-    struct sigaction Original{}, Default{};
-    Default.sa_handler = SIG_DFL;
-    sigaction(SIGCHLD, &Default, &Original);
-    return Original;
+  static const struct sigaction Original = [] {
+    struct sigaction Now{};
+    sigaction(SIGCHLD, nullptr, &Now);
+    return Now;
   }();
-  return Before;
+  return Original;
+}
+
+/// Where children are ignored, nobody learns how they ended.
+void heedChildren() {
+  whenChildrenEnd();
+  struct sigaction Default{};
+  Default.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &Default, nullptr);
 }
 
 using Handlers = std::array<struct sigaction, Deadly.size()>;
@@ -164,7 +171,7 @@ Expected<std::unique_ptr<HeldFork>> HeldFork::start(unsigned MaxSeconds) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
     return failErrno("socketpair");
   FileDescriptor Own(Ends[0]), Its(Ends[1]);
-  whenChildrenEnd();
+  heedChildren();
   const pid_t Original = getpid();
   const pid_t Fork = fork();
   if (Fork < 0)

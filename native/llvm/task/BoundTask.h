@@ -40,6 +40,12 @@ public:
 
   /// Runs an episode on a module. The runner is bound to the same spec.
   virtual Expected<EndReason> run(llvm::Module &M, ModelRunner &Runner, const EpisodeRequest &Request) = 0;
+
+  /// How many answers there are to the one decision about a module; 0 where it takes several.
+  virtual size_t answers() const { return 0; }
+
+  /// Does to a module what an answer says, without a runner.
+  virtual Expected<void> take(size_t Answer, llvm::Module &M);
 };
 
 } // namespace mlcb

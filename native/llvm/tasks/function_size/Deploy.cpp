@@ -47,11 +47,14 @@ Way leastOfEach(ArrayRef<Choices> All, ArrayRef<Way> Ways) {
           }};
 }
 
-/// The first changes of all functions, and the best of them in each.
-Comparison ofCandidates(Module &M, const std::vector<Choices> &All, size_t Candidates) {
+/// The changes of all functions, and the best of them in each.
+Comparison ofCandidates(Module &M, const std::vector<Choices> &All) {
   std::vector<std::string> Names;
-  for (const Choices &Own : All)
+  size_t Candidates = 0;
+  for (const Choices &Own : All) {
     Names.push_back(GlobalValue::dropLLVMManglingEscape(Own.F->getName()).str());
+    Candidates = std::max<size_t>(Candidates, Own.Changes.size());
+  }
   Comparison Compared(M, [&All](ArrayRef<Way> Ways) { return leastOfEach(All, Ways); }, std::move(Names));
   for (size_t Index = 0; Index < Candidates; ++Index)
     Compared.add("candidate " + std::to_string(Index + 1), [&All, Index] { applyAll(All, Index); });
@@ -76,7 +79,7 @@ void decide(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Phase) {
   Talk.reset();
   if (all_of(All, [](const Choices &Own) { return Own.Changes.empty() || Own.Changes.front().isKeep(); }))
     return;
-  Comparison Compared = Candidates > 0 ? ofCandidates(M, All, Candidates) : ofAnswers(M, All);
+  Comparison Compared = Candidates > 0 ? ofCandidates(M, All) : ofAnswers(M, All);
   Compared.add("stock", [] {});
   if (auto Done = takeSmallestCode(M, Phase, std::move(Compared)); !Done)
     failCompilation(M, Done.error());

@@ -27,6 +27,8 @@ public:
 
   Expected<void> prepareAll() override;
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override;
+  size_t answers() const override { return comparesModules() ? 0 : Sequences.size(); }
+  Expected<void> take(size_t Answer, Module &M) override;
 
 private:
   friend class Episode;
@@ -34,6 +36,7 @@ private:
       : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target), Runner(Target.targetMachine()) {}
 
   Expected<void> readVocabulary();
+  void begin(Module &M);
 
   /// Whether a later decision depends on what an action has done to the module.
   bool comparesModules() const { return Parameters.MaxSteps > 1; }
@@ -43,6 +46,7 @@ private:
   measure::Measurer &Target;
   PassRunner Runner;
   std::optional<ActionSpace> Actions;
+  std::vector<size_t> Sequences; // the actions that are passes
 };
 
 /// The questions about the order of passes on one module, and the passes between them.
@@ -98,8 +102,7 @@ Expected<void> Episode::start() {
       return Measured;
   }
   CurrentActivity Now("the start");
-  // Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
-  Task.Runner.run(Task.Parameters.StartFromOz ? Level::Oz.Pipeline : "always-inline", M);
+  Task.begin(M);
   Observation.module(M);
   describe();
   return {};
@@ -152,6 +155,9 @@ Expected<std::unique_ptr<BoundTask>> PosetRL::prepare(const BoundSpec &Spec, mea
   if (!Actions)
     return Unexpected(Actions.error());
   Task->Actions.emplace(std::move(*Actions));
+  for (size_t Index = 0; Index < Task->Actions->size(); ++Index)
+    if (!(*Task->Actions)[Index].isStop())
+      Task->Sequences.push_back(Index);
   return Task;
 }
 
@@ -164,6 +170,14 @@ Expected<void> PosetRL::readVocabulary() {
     Observer = ModuleObserver(Seeds, Parameters.Observation);
     return Parameters.check(*Seeds);
   });
+}
+
+/// Without always-inline a function that must be inlined stays out of line, and the program looks smaller than it is.
+void PosetRL::begin(Module &M) { Runner.run(Parameters.StartFromOz ? Level::Oz.Pipeline : "always-inline", M); }
+
+Expected<void> PosetRL::take(size_t Answer, Module &M) {
+  begin(M);
+  return Actions->apply(Sequences[Answer], M).map([](bool) {});
 }
 
 Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
