@@ -87,8 +87,10 @@ FAULT_REPEATS ?= 50
 check-faults: setup
 	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
 
+# What programs for other targets are linked with, and run by.
+FOREIGN := qemu-user $(foreach of,libc6-dev libgcc-12-dev,$(of)-arm64-cross $(of)-riscv64-cross)
 check-slow: setup
-	bash scripts/setup-system.sh chromium iproute2
+	bash scripts/setup-system.sh chromium iproute2 $(FOREIGN)
 	$(PY) -m pytest -q -m slow -n 2 --dist worksteal
 
 # Projects in their own build systems, stock and with policies; it goes on where it stopped.
