@@ -78,7 +78,7 @@ WAYS = (
     Way("-Oz", CODE),
     Way("-Oz", CODE, guard=True),
     Way("-Oz", CODE, candidates=3),
-    Way("-Oz", (*PASSES[:1], *CODE), candidates=3),
+    Way("-Oz", (*PASSES[:1], *CODE), candidates=1),
     Way("-O2", ALLOCATION),
     Way("-O2", ALLOCATION, guard=True),
     Way("-O3", LOOPS),

@@ -63,15 +63,14 @@ class EsAlgorithm(Algorithm):
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
         """Estimate the gradient of the rank of the weights, smoothed by Gaussian perturbations with standard deviation ``sigma``.
 
-        Perturbed weights are ranked by their mean log ratio over the same programs, the lowest first, so that no outlier outweighs the others."""
+        Perturbed weights are ranked on each program by their ratio, the lowest first, so that neither an outlier nor a program outweighs the others."""
         recipe = self.config.recipe
         seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
         weights = parameters_to_vector(network.parameters()).detach()
         changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
-        worst = np.exp(recipe.shaping.limit)
-        logs = np.log(_play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed).clip(1 / worst, worst))
-        forth, back = torch.from_numpy(rankdata(logs.mean(axis=0))).float().view(-1, 2).unbind(dim=1)
+        ratios = _play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed)
+        forth, back = torch.from_numpy(rankdata(ratios, axis=1).mean(axis=0)).float().view(-1, 2).unbind(dim=1)
         estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)
 
