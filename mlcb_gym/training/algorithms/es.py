@@ -63,7 +63,7 @@ class EsAlgorithm(Algorithm):
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
         """Estimate the gradient of the rank of the weights, smoothed by Gaussian perturbations with standard deviation ``sigma``.
 
-        Perturbed weights are ranked on each program by their ratio, the lowest first, so that neither an outlier nor a program outweighs the others."""
+        Perturbed weights are ranked on each program by their ratio, the lowest first, so that no outlier and no program outweighs the others."""
         recipe = self.config.recipe
         seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
         weights = parameters_to_vector(network.parameters()).detach()
