@@ -3,7 +3,6 @@
 
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus.sources import Source, fetch
+from mlcb_gym.corpus.sources import Source, unpack
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, NoDecisions, ProgramError
 from mlcb_gym.session import WorkerSession
@@ -56,9 +55,7 @@ def tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = tmp_path_factory.getbasetemp().parent / "llvm-tests"
     with FileLock(f"{shared}.lock"):
         if not shared.exists():
-            with tarfile.open(fetch(LLVM)) as archive:
-                wanted = [one for one in archive if one.name.endswith(".ll") and any(f"/llvm/test/{folder}/" in one.name for folder in FOLDERS)]
-                archive.extractall(shared, members=wanted, filter="data")
+            unpack(LLVM, shared, lambda name: name.endswith(".ll") and any(f"/llvm/test/{folder}/" in name for folder in FOLDERS))
     (top,) = shared.iterdir()
     return top / "llvm" / "test"
 

@@ -7,7 +7,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -70,14 +70,20 @@ def collection(corpus: str) -> Collection:
 @contextmanager
 def unpacked(source: Source) -> Iterator[Path]:
     """Yield the source tree of a project, fetched where needed, for as long as the context lasts."""
-    archive = fetch(source)
     with tempfile.TemporaryDirectory(prefix="mlcb-corpus-") as folder:
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
-        (top,) = Path(folder).iterdir()
-        tree = top / source.root
+        tree = unpack(source, Path(folder)) / source.root
         _configure(source, tree)
         yield tree
+
+
+def unpack(source: Source, folder: Path, wanted: Callable[[str], bool] = bool) -> Path:
+    """Unpack the wanted files of a project, fetched where needed; return its folder in this one."""
+    with tarfile.open(fetch(source)) as archive:
+        # Python before 3.11.4 knows no filter. Archives are pinned.
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+        archive.extractall(folder, [member for member in archive if wanted(member.name)])
+    (top,) = folder.iterdir()
+    return top
 
 
 def fetch(source: Source) -> Path:

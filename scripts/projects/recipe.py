@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The projects, and the ways in which each is built."""
 
-import tarfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlcb_gym.corpus.sources import Source, fetch
+from mlcb_gym.corpus.sources import Source, unpack
 from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.policies import shipped
@@ -30,10 +29,7 @@ class Project:
 
     def unpack(self, folder: Path) -> Path:
         """Unpack the sources in a folder; return that of the project."""
-        with tarfile.open(fetch(Source(name=self.name, split="test", origin="debian", version=self.version, sha256=self.sha256))) as archive:
-            archive.extractall(folder, filter="data")
-        (project,) = folder.iterdir()
-        return project
+        return unpack(Source(name=self.name, split="test", origin="debian", version=self.version, sha256=self.sha256), folder)
 
 
 @dataclass(frozen=True)
