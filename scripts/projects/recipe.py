@@ -46,7 +46,8 @@ class Way:
     def name(self) -> str:
         """Its name in the tables."""
         policies = " + ".join(self.tasks) or ("stock again" if self.again else "stock")
-        tried = f", {self.candidates} candidates" if self.candidates else ", guarded" * self.guard
+        candidates = f", {self.candidates} candidate{'s' * (self.candidates > 1)}"
+        tried = candidates if self.candidates else ", guarded" * self.guard
         return f"{policies}{tried} {self.level}"
 
     @property
