@@ -98,7 +98,7 @@ check-projects: setup
 	bash scripts/setup-system.sh nasm meson m4 libgmock-dev tcl
 	$(PY) -m scripts.projects
 
-# What learning brings, in cells of ten minutes that need both cores; it goes on where it stopped.
+# What learning brings, in cells of twenty minutes on a core; it goes on where it stopped.
 STUDY_HOURS ?= 12
 study: setup
 	$(PY) -m scripts.study --hours $(STUDY_HOURS)

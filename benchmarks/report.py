@@ -38,14 +38,17 @@ class Figure:
 
 
 def show(title: str, figures: Iterable[Figure]) -> bool:
-    """Prints the figures of one benchmark; whether no must was missed."""
-    figures = list(figures)
+    """Prints the figures of one benchmark, those before a failure too; whether no must was missed."""
     table = Table("figure", "measured", "must", "aim", "", "note", title=title, title_justify="left")
-    for f in figures:
-        targets = ["" if t is None else f"{t:g}" for t in (f.must, f.aim)]
-        table.add_row(f.name, f"{f.value:.4g} {f.unit}", *targets, f.verdict, f.note)
-    Console().print(table)
-    return all(f.verdict != "MISSED" for f in figures)
+    missed = False
+    try:
+        for f in figures:
+            targets = ["" if t is None else f"{t:g}" for t in (f.must, f.aim)]
+            table.add_row(f.name, f"{f.value:.4g} {f.unit}", *targets, f.verdict, f.note)
+            missed |= f.verdict == "MISSED"
+    finally:
+        Console().print(table)
+    return not missed
 
 
 def resident_megabytes(pid: int | None) -> float:

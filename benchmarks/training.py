@@ -14,10 +14,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import psutil
 import ray
 from ray.rllib.env.env_runner import EnvRunner
 
 import mlcb_gym  # noqa: F401  (registers the environments)
+from benchmarks.processes import family
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
@@ -32,7 +34,8 @@ PROGRAMS, JUDGE = "embedded/train", "embedded/validation/huffman"
 ENVIRONMENT = Environment("PosetRL-v0", {"programs": PROGRAMS})
 MLCB = [sys.executable, "-m", "mlcb_gym"]
 ROUNDS, STEPS, SEED = 3, 400, 1
-SERVED, COMPILATIONS = 16, 20
+SERVED, SERVED_STEPS, COMPILATIONS = (16, 64), 1600, 20
+"""Environments that step together wait for the last of them: the more there are, the more evenly two servers share their work."""
 TRIALS, UPDATES = 4, 4
 SMALL = ["--programs", PROGRAMS, "--validation", JUDGE, "--set", "steps_per_iteration=512", "--iterations", str(UPDATES)]
 
@@ -43,10 +46,12 @@ def figures() -> Iterator[Figure]:
     yield Figure("2 processes that sample / 1, steps per second", float(np.median(two / one)), "x", 1.6, 1.85, higher=True, note=note)
     note = "clang on a core of its own; compile servers on this machine gain no more"
     yield Figure("2 compilers / 1, throughput", _ceiling(), "x", note=note)
-    with _server(0) as first, _server(1) as second:
-        alone, both = np.transpose([[_served_per_second(uri) for uri in (first, f"{first},{second}")] for _ in range(ROUNDS)])
-    note = f"a core for each; median of {ROUNDS} rounds in turns, {(both / alone).min():.2f} to {(both / alone).max():.2f}"
-    yield Figure("2 compile servers / 1, steps per second", float(np.median(both / alone)), "x", 1.6, 1.85, higher=True, note=note)
+    for number in SERVED:
+        with _server(0) as first, _server(1) as second:
+            alone, both = np.transpose([[_served_per_second(uri, number) for uri in (first, f"{first},{second}")] for _ in range(ROUNDS)])
+        note = f"a core for each; median of {ROUNDS} rounds in turns, {(both / alone).min():.2f} to {(both / alone).max():.2f}"
+        targets = (1.6, 1.85) if number == max(SERVED) else ()
+        yield Figure(f"2 compile servers / 1, {number} environments", float(np.median(both / alone)), "x", *targets, higher=True, note=note)
     cpu, wall = _outside_milliseconds()
     note = f"PPO, CPU time without the model's; {wall:.2f} ms of wall time, beside compilers on all cores"
     yield Figure("RLlib and Python per step, 8 environments", cpu, "ms", 0.6, 0.35, note=note)
@@ -97,14 +102,14 @@ def _compile_seconds(*cores: int) -> float:
     return time.perf_counter() - started
 
 
-def _served_per_second(session: str) -> float:
+def _served_per_second(session: str, number: int) -> float:
     """Steps of random actions in environments on compile servers."""
     rng = np.random.default_rng(SEED)
     arguments: dict[str, Any] = {"programs": PROGRAMS, "session": session, "dense": False}
-    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=SERVED, vectorization_mode="vector_entry_point", **arguments)) as envs:
+    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=number, vectorization_mode="vector_entry_point", **arguments)) as envs:
         observation, _ = envs.reset(seed=SEED)
         started = time.perf_counter()
-        for _ in range(2 * STEPS // SERVED):
+        for _ in range(SERVED_STEPS // number):
             actions = np.array([rng.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in observation["action_mask"]])
             observation, *_ = envs.step(actions)
         return envs.unwrapped.timing.steps / (time.perf_counter() - started)
@@ -147,33 +152,19 @@ def _first_update(output: Path) -> float:
 def _peak_gigabytes(output: Path) -> float:
     """The most physical memory that a training and all its processes held, pages that several map shared among them."""
     command = [*MLCB, "train", "posetrl", "-o", str(output), *SMALL, "--runners", "2", "--algo", "ppo"]
-    peak = 0.0
+    peak = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as training:
         while training.poll() is None:
-            peak = max(peak, sum(map(_proportional_kilobytes, _tree(training.pid))) / 2**20)
+            peak = max(peak, sum(map(_proportional_bytes, family(training.pid))))
             time.sleep(0.2)
-    return peak if training.returncode == 0 else float("nan")
+    return peak / 2**30 if training.returncode == 0 else float("nan")
 
 
-def _tree(root: int) -> list[int]:
-    """A process and all below it."""
-    found, new = [], [root]
-    while new:
-        found += new
-        new = [int(child) for pid in new for child in _read(Path(f"/proc/{pid}/task/{pid}/children")).split()]
-    return found
-
-
-def _proportional_kilobytes(pid: int) -> int:
-    return sum(int(line.split()[1]) for line in _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines() if line.startswith("Pss:"))
-
-
-def _read(path: Path) -> str:
-    """The text of a file of a process; empty where it has ended."""
+def _proportional_bytes(process: psutil.Process) -> int:
     try:
-        return path.read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return int(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:
+        return 0
 
 
 def _sweep() -> list[str]:

@@ -16,12 +16,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from benchmarks.processes import family
 from mlcb_gym.training.checkpoints import read_run
 from mlcb_gym.training.run import current_commit
 
@@ -39,34 +42,26 @@ SERVER_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Process:
-    """A process as the kernel shows it."""
+    """A process as it was when it was looked at."""
 
     pid: int
     parent: int
     command: str
 
 
-def processes() -> dict[int, Process]:
-    """All processes that run, by their number."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            stat = (folder / "stat").read_text().rpartition(") ")[2].split()
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if stat[0] not in "ZX":
-            found[int(folder.name)] = Process(int(folder.name), int(stat[1]), command)
+def seen(processes: Iterable[psutil.Process]) -> list[Process]:
+    """Those of the processes that run."""
+    found = []
+    for process in processes:
+        with suppress(psutil.NoSuchProcess), process.oneshot():
+            if process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                found.append(Process(process.pid, process.ppid(), " ".join(process.cmdline())))
     return found
 
 
 def below(root: int) -> list[Process]:
     """All processes that one has started, and those that they have."""
-    known = processes()
-    inside = {root}
-    while more := {pid for pid, process in known.items() if process.parent in inside} - inside:
-        inside |= more
-    return [known[pid] for pid in inside - {root}]
+    return seen(family(root)[1:])
 
 
 def workers(root: int) -> list[Process]:
@@ -78,13 +73,13 @@ def workers(root: int) -> list[Process]:
 
 def marked() -> list[Process]:
     """All processes of this test, whoever their parent is by now."""
-    known, mark = processes(), f"{MARK}={os.getpid()}".encode()
-    found = []
-    for pid, process in known.items():
-        with suppress(OSError):
-            if mark in Path(f"/proc/{pid}/environ").read_bytes():
-                found.append(process)
-    return found
+    return seen(process for process in psutil.process_iter() if _is_marked(process))
+
+
+def _is_marked(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        return process.environ().get(MARK) == str(os.getpid())
+    return False
 
 
 def kill_marked() -> None:
@@ -97,10 +92,16 @@ def kill_marked() -> None:
 def check_ended(watched: list[Process]) -> None:
     """Wait until all of these processes have ended; raise RuntimeError where one has not in ``END_SECONDS``."""
     until = time.monotonic() + END_SECONDS
-    while (still := [process for process in watched if process.pid in processes()]) and time.monotonic() < until:
+    while (still := [process for process in watched if _runs(process.pid)]) and time.monotonic() < until:
         time.sleep(0.1)
     if still:
         raise RuntimeError(f"left behind: {', '.join(process.command[:60] for process in still)}")
+
+
+def _runs(pid: int) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(seen([psutil.Process(pid)]))
+    return False
 
 
 class Training:

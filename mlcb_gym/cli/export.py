@@ -79,6 +79,8 @@ def clang_config(
 
     written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, uri=uri)
     print(f"{toolchain.tool('clang')} --config={written.resolve()}")
+    if lto:
+        print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)
 
 
 def _compiled(policy: Path) -> Path:

@@ -21,7 +21,7 @@ from mlcb_gym.envs.options import CompilerOptions, Options
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.sampling import sampler
 from mlcb_gym.errors import CompilerError, ProgramError, SessionLost, TaskError
-from mlcb_gym.session import Session, WorkerSession
+from mlcb_gym.session import Session, Target, WorkerSession
 from mlcb_gym.spec import MASK, Agent
 
 FAILURE_RETURN = -1.0
@@ -54,6 +54,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     """The number of choices; 0 where the agent gives a value."""
     metrics: tuple[str, ...]
     """The names of the metrics that are measured."""
+    target: Target
+    """The machine that code is generated for."""
     objective: tuple[str, str] | None
     """The metric of ``ratio`` and its baseline, what the compiler's own heuristic reaches in it; None where nothing is measured."""
     takes_models: bool
@@ -84,7 +86,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._sampler, self._drawn = self._new_sampler(), None
         self._objective, self.dense, self.objective = objective, dense, objective.ratio
         request = chosen.request(self.programs[0].bitcode, objective.wanted(dense=dense), dense=dense)
-        self.metrics = tuple(request.metrics)
+        self.metrics, self.target = tuple(request.metrics), request.target
         self.deterministic = TIMES.isdisjoint(request.metrics)
         self.session, owned = chosen.open(new_session)
         self._driver = Driver(self.task, parameters, request, session=self.session, owned=owned, wrap=wrap, check=chosen.check)

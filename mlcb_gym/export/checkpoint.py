@@ -4,7 +4,7 @@
 import pickle
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch import nn
 
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.session import Target
 from mlcb_gym.training.checkpoints import ALGORITHM, MODULE, RUN, read_run, reading
 
 CONSTRUCTOR = "class_and_ctor_args.pkl"
@@ -44,10 +45,12 @@ class Training:
     Args:
         spec: the bound spec.
         facts: the algorithm and, of ``mlcb train``, its recipe and budget.
+        target: the machine that code was generated for.
     """
 
     spec: Mapping[str, Any]
     facts: Mapping[str, Any]
+    target: Target = field(default_factory=Target)
 
 
 def read_training(checkpoint: Path) -> Training:
@@ -87,12 +90,13 @@ def _of_rllib(checkpoint: Path) -> Training:
     try:
         env = gymnasium.make(name, **arguments)
         with closing(env):
-            spec, asks_for_value = env.unwrapped.task_spec.declared, isinstance(env.action_space, spaces.Box)  # type: ignore[attr-defined]
+            made: Any = env.unwrapped
+            spec, target, asks_for_value = made.task_spec.declared, made.target, isinstance(env.action_space, spaces.Box)
     except (gymnasium.error.Error, AttributeError, TypeError) as error:
         raise PolicyError(f"{checkpoint}: trained on {name!r}, expected the id of an environment of this package ({error})") from error
     if asks_for_value and settings.get("normalize_actions", True):
         raise PolicyError(f"{checkpoint}: trained with normalize_actions=True, which changes what a value means: expected False")
-    return Training(spec, {"algorithm": constructed["class"].__name__})
+    return Training(spec, {"algorithm": constructed["class"].__name__}, target)
 
 
 def _algorithm(checkpoint: Path) -> Path:

@@ -19,6 +19,7 @@ from mlcb_gym.export.checkpoint import load_network, read_training
 from mlcb_gym.export.prepacking import gains_from_prepacking
 from mlcb_gym.onnx.manifest import MANIFEST
 from mlcb_gym.onnx.write import write_onnx
+from mlcb_gym.session import Target
 
 FORMAT = 1
 
@@ -31,7 +32,7 @@ def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] 
     """
     network, training = load_network(checkpoint), read_training(checkpoint)
     networks = dict(network) if isinstance(network, Team) else network
-    return write_policy(networks, folder, spec=training.spec, trained=training.facts, results=results or {})
+    return write_policy(networks, folder, spec=training.spec, target=training.target, trained=training.facts, results=results or {})
 
 
 def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.Env[Any, Any], folder: Path | str) -> Path:
@@ -46,7 +47,8 @@ def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.En
     Raises:
         PolicyError: ``module`` or ``env`` is something else; ``folder`` holds other things than a policy.
     """
-    spec = getattr(getattr(env, "unwrapped", None), "task_spec", None)
+    made = getattr(env, "unwrapped", None)
+    spec = getattr(made, "task_spec", None)
     if spec is None:
         raise PolicyError(f"env is {_described(env)}, expected an environment of this package, as gymnasium.make returns it")
     modules = [module] if isinstance(module, nn.Module) else list(module.values()) if isinstance(module, Mapping) else []
@@ -58,7 +60,7 @@ def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.En
         raise PolicyError(f"module is {_described(module)}, which torch cannot copy, expected a module of its layers alone: {error}") from error
     for each in [copies] if isinstance(copies, nn.Module) else copies.values():
         each.cpu().eval()
-    return write_policy(copies, Path(folder), spec=spec.declared, trained={}, results={})
+    return write_policy(copies, Path(folder), spec=spec.declared, target=made.target, trained={}, results={})
 
 
 def write_policy(
@@ -68,6 +70,7 @@ def write_policy(
     spec: Mapping[str, Any],
     trained: Mapping[str, Any],
     results: Mapping[str, Any],
+    target: Target | None = None,
 ) -> Path:
     """Write a policy folder for a bound spec.
 
@@ -76,6 +79,7 @@ def write_policy(
         spec: the bound spec, as in ``env.task_spec.declared``.
         trained: the algorithm, recipe and budget of the training.
         results: the measured results, with machine and commit.
+        target: the machine that it was taught for, where that is known.
     """
     agents = spec["agents"]
     by_agent = {agents[0]["name"]: networks} if isinstance(networks, nn.Module) else networks
@@ -86,6 +90,7 @@ def write_policy(
         "task": spec["task"],
         "parameters": spec["parameters"],
         "digest": spec["digest"],
+        "target": target.architecture if target else "",
         "agents": {a["name"]: f"{a['name']}.onnx" for a in agents},
         "spec": spec,
         "trained": trained,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The request that starts an episode."""
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,11 @@ class Target:
 
     triple: str = ""
     cpu: str = ""
+
+    @property
+    def architecture(self) -> str:
+        """The architecture, as ``x86_64``; this machine's where modules have their own."""
+        return self.triple.partition("-")[0] or platform.machine()
 
 
 @dataclass(frozen=True)

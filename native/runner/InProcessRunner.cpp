@@ -15,6 +15,12 @@ std::string_view InProcessRunner::parameters() const {
   return "{}";
 }
 
+std::string_view InProcessRunner::target() const {
+  if (Policy)
+    return Policy->Target;
+  return {};
+}
+
 Expected<void> InProcessRunner::onBind() {
   if (Policy && Spec.Digest != Policy->Spec.Digest)
     return fail(ErrorKind::SpecMismatch, Policy->Where + ": " + describeMismatch(Spec.toJson(), Policy->SpecJson, "the policy"));

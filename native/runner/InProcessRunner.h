@@ -12,6 +12,7 @@ class InProcessRunner : public ModelRunner {
 public:
   std::string_view task() const override;
   std::string_view parameters() const override;
+  std::string_view target() const override;
   bool observesEnd() const override { return false; }
 
 protected:

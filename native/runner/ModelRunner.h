@@ -64,6 +64,9 @@ public:
   /// The JSON object of task parameters that the policy (or the learner) asks the compiler to bind the task with.
   virtual std::string_view parameters() const = 0;
 
+  /// The architecture that the policy was taught for, as x86_64; empty where that is not known.
+  virtual std::string_view target() const { return {}; }
+
   /// Allocates the tensors of every agent. A digest other than the policy's is a SpecMismatch.
   Expected<void> bind(BoundSpec Spec);
 

@@ -48,7 +48,7 @@ Expected<PolicyManifest> PolicyManifest::parse(std::string Where, std::string_vi
   auto Spec = bindManifest(Where, Manifest);
   if (!Spec)
     return Unexpected(Spec.error());
-  PolicyManifest Result{std::move(Where), std::move(*Spec), dumpJson(member(Manifest, "spec")), {}, {}};
+  PolicyManifest Result{std::move(Where), std::move(*Spec), dumpJson(member(Manifest, "spec")), {}, {}, stringOf(member(Manifest, "target"))};
   for (const AgentSpec &Agent : Result.Spec.Task.Agents) {
     auto Model = fileOf(Result.Where, member(member(Manifest, "agents"), Agent.Name), "the model of agent '" + std::string(Agent.Name) + "'");
     if (!Model)

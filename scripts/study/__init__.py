@@ -3,6 +3,6 @@
 
     make study
 
-A cell is a task, a method and a seed. Those without a result are played one after another, each in a process of its own, and the page is written
+A cell is a task, a method and a seed. Those without a result are played, one on each core, each in a process of its own, and the page is written
 anew after each. What a cell was trained as stays under ``build/study``; its result, a small file, is part of the repository.
 """

@@ -2,10 +2,14 @@
 """Play the cells of the study that have no result yet, and write its page."""
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.study import page
@@ -13,7 +17,7 @@ from scripts.study.plan import MINUTES, SEARCH, SEEDS, Cell, cells
 from scripts.study.play import Result, play
 
 WORK = Path("build/study")
-DEADLINE_SECONDS = 3600.0
+DEADLINE_SECONDS = 7200.0
 
 
 def main() -> None:
@@ -22,32 +26,54 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/study"), help="the folder of the page and of the cells' results")
     parser.add_argument("--hours", type=float, default=12.0, help="no cell begins after these")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="of one cell")
+    parser.add_argument("--cores", default=",".join(map(str, sorted(os.sched_getaffinity(0)))), help="one cell is played on each at a time")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cells with this in their names; repeatable")
     parser.add_argument("--page", action="store_true", help="write the page alone")
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cell:
         return _play(next(cell for cell in cells() if cell.name == given.cell), given.output, given.minutes)
-    ends = time.monotonic() + 3600 * given.hours
-    for cell in cells():
-        wanted = not given.page and all(text in cell.name for text in given.only)
-        if not wanted or _file(given.output, cell).exists() or _waits(given.output, cell):
-            continue
-        if time.monotonic() > ends:
-            break
-        _begin(cell, given.output, given.minutes)
-        page.write(given.output, _results(given.output))
+    wanted = [] if given.page else [cell for cell in cells() if all(text in cell.name for text in given.only)]
+    left = Left(wanted, given.output, time.monotonic() + 3600 * given.hours)
+    cores = [int(core) for core in given.cores.split(",")]
+    with ThreadPoolExecutor(len(cores)) as pool:
+        list(pool.map(lambda core: _play_on(core, left, given.output, given.minutes), cores))
     page.write(given.output, _results(given.output))
 
 
-def _begin(cell: Cell, output: Path, minutes: float) -> None:
-    """Plays a cell in a process of its own; one that fails is said, and stays empty."""
+class Left:
+    """The cells that are still to be played, for several threads; none once the time is over."""
+
+    def __init__(self, wanted: Sequence[Cell], output: Path, ends: float) -> None:
+        self._cells, self._output, self._ends = [cell for cell in wanted if not _file(output, cell).exists()], output, ends
+        self.lock = threading.Lock()
+
+    def take(self) -> Cell | None:
+        """Return the next one that has all it needs."""
+        with self.lock:
+            ready = (cell for cell in self._cells if not _waits(self._output, cell))
+            cell = next(ready, None) if time.monotonic() < self._ends else None
+            if cell:
+                self._cells.remove(cell)
+            return cell
+
+
+def _play_on(core: int, left: Left, output: Path, minutes: float) -> None:
+    while cell := left.take():
+        _begin(cell, core, output, minutes)
+        with left.lock:
+            page.write(output, _results(output))
+
+
+def _begin(cell: Cell, core: int, output: Path, minutes: float) -> None:
+    """Plays a cell on a core, in a process of its own; one that fails is said, and stays empty."""
     log = WORK / f"{cell.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    command = [sys.executable, "-m", "scripts.study", "--cell", cell.name, "--output", str(output), "--minutes", str(minutes)]
+    study = [sys.executable, "-m", "scripts.study", "--cell", cell.name, "--output", str(output), "--minutes", str(minutes)]
     with log.open("w") as stream:
         try:
+            command = ["taskset", "--cpu-list", str(core), *study]
             code: int | str = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=DEADLINE_SECONDS).returncode
         except subprocess.TimeoutExpired:
             code = f"no end after {DEADLINE_SECONDS:g} s"

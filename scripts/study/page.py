@@ -71,7 +71,8 @@ def write(folder: Path, results: Results) -> None:
     text = [
         "# Is learning worth it?",
         "",
-        f"Every task by every method with {MINUTES:g} minutes on two cores and the defaults of `mlcb train`. `make study` measures it, cell by cell.",
+        f"Every task by every method with {MINUTES:g} minutes on a core and the defaults of `mlcb train`. `make study` measures it, cell by cell;",
+        "what was not played yet is left out.",
         f"Seeds {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
         "",
         "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",

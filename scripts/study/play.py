@@ -5,7 +5,6 @@ import json
 import random
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.evaluation.bench import Bench
@@ -39,7 +38,6 @@ from mlcb_gym.training.train import train
 from mlcb_gym.training.training_env import Environment
 from scripts.study.plan import ALGORITHMS, IMITATION, IMITATION_PPO, MINUTES, SEARCH, SPLITS, START, Cell
 
-CORES = 2
 SEARCHED = {IMITATION: 0.8, IMITATION_PPO: 0.4}
 """The part of the minutes that is spent on outcomes to imitate."""
 
@@ -135,27 +133,17 @@ class Searched:
 
 
 def _search(cell: Cell, folder: Path, seconds: float, number: int | None) -> Searched:
-    """Search training programs in a drawn order on all cores: so many of them, or until the time is over."""
+    """Search training programs in a drawn order: so many of them, or until the time is over."""
     programs = list(resolve(cell.programs("train")))
     random.Random(cell.seed).shuffle(programs)
-    ends = time.monotonic() + (seconds if number is None else float("inf"))
-    programs = programs[:number]
-    with ProcessPoolExecutor(CORES) as pool:
-        parts = [pool.submit(_search_part, cell, programs[part::CORES], folder, ends) for part in range(CORES)]
-        done = sum(part.result() for part in parts)
-    found = read_decisions(folder).values()
-    return Searched(done, sum(int(np.isfinite(decision.outcomes).sum()) for decisions in found for decision in decisions))
-
-
-def _search_part(cell: Cell, programs: Sequence[Program], folder: Path, ends: float) -> int:
-    """Search programs until the time is over. Return the number of them."""
-    done = 0
-    with closing(env_class(cell.task)(programs=programs, **cell.arguments)) as env:
+    ends, done = time.monotonic() + (seconds if number is None else float("inf")), 0
+    with closing(env_class(cell.task)(programs=programs[:number], **cell.arguments)) as env:
         for _ in search_all(search_in(env), env.programs, folder):
             done += 1
             if time.monotonic() > ends:
                 break
-    return done
+    found = read_decisions(folder).values()
+    return Searched(done, sum(int(np.isfinite(decision.outcomes).sum()) for decisions in found for decision in decisions))
 
 
 def _search_each(cell: Cell, compilations: int) -> Result:

@@ -30,7 +30,7 @@ public:
       auto Open = [&](ModelRunner &Policy) -> Expected<std::unique_ptr<ConversationT>> {
         return std::make_unique<ConversationT>(M, Policy, EpisodeRequest());
       };
-      auto Talk = host<ConversationT>(M, PolicySet::ofCommandLine().deciderInHost(Task), Open);
+      auto Talk = host<ConversationT>(M, PolicySet::ofCommandLine().deciderInHost(Task, M), Open);
       if (Talk)
         Talk->decide();
       return Talk != nullptr;

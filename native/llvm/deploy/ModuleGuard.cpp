@@ -40,10 +40,10 @@ SmallVector<Plan> plansFor(const TaskRegistration &Task, const BoundTask &Bound)
 }
 
 /// The tasks of a kind that a policy decides.
-Expected<Tasks> decided(PolicySet &Policies, Guard Kind) {
+Expected<Tasks> decided(PolicySet &Policies, Guard Kind, const Module &M) {
   Tasks Found;
   for (const TaskRegistration *Task : TaskRegistration::comparedBy(Kind)) {
-    Expected<std::unique_ptr<ModelRunner>> Policy = Policies.deciderInHost(*Task);
+    Expected<std::unique_ptr<ModelRunner>> Policy = Policies.deciderInHost(*Task, M);
     if (!Policy)
       return Unexpected(Policy.error());
     if (!*Policy)
@@ -68,11 +68,11 @@ Expected<bool> canGoOnInFork(PolicySet &Policies, const Module &M, ThinOrFullLTO
   if (Phase != ThinOrFullLTOPhase::None || !isClang() || HasOwnDebugFile || M.getContext().getMainRemarkStreamer())
     return false;
   // The guard of functions would compile each once more in every fork.
-  return decided(Policies, Guard::Function).map([](const Tasks &InFunctions) { return InFunctions.empty(); });
+  return decided(Policies, Guard::Function, M).map([](const Tasks &InFunctions) { return InFunctions.empty(); });
 }
 
 Expected<void> takeSmallestPipeline(PolicySet &Policies, Module &M, const HostPipeline &Host) {
-  const auto Tasks = decided(Policies, Guard::Pipeline);
+  const auto Tasks = decided(Policies, Guard::Pipeline, M);
   if (!Tasks || Tasks->empty())
     return Tasks ? Expected<void>() : Unexpected(Tasks.error());
   const auto CanGoOn = canGoOnInFork(Policies, M, Host.Phase);

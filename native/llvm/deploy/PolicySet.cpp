@@ -2,6 +2,7 @@
 #include "llvm/deploy/PolicySet.h"
 
 #include "llvm/deploy/ModuleGuard.h"
+#include "llvm/deploy/TaughtFor.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
@@ -84,10 +85,12 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::decider(const TaskRegistration
   return Runner;
 }
 
-Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegistration &Task) {
+Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegistration &Task, const Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = decider(Task);
   if (!Policy || !*Policy)
     return Policy;
+  if (!isGuarded())
+    warnWhereNotTaught(**Policy, Task, M);
   if (isGuarded() && Task.guard() == Guard::None)
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   for (auto [Index, Metric] : enumerate((*Policy)->spec().Task.Metrics))
@@ -132,6 +135,8 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
     return notThePolicy(*Runner ? Decider::Heuristic : Decider::Nobody);
   if (auto Allowed = checkGuard(**Runner); !Allowed)
     return Unexpected(Allowed.error());
+  if (!isGuarded())
+    warnWhereNotTaught(**Runner, Task, M);
   auto Target = measurerFor(M, measure::Setup::WhenMeasured);
   if (!Target)
     return Unexpected(Target.error());

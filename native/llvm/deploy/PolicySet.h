@@ -56,7 +56,8 @@ public:
   Expected<std::unique_ptr<ModelRunner>> decider(const TaskRegistration &Task);
 
   /// Likewise, inside a compiler: an error where a learner wants a metric, which it does not measure, or where the guard has no measure of the task.
-  Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task);
+  /// Without the guard, a policy that was not taught for such a module is warned about.
+  Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task, const llvm::Module &M);
 
   /// The error of a task without a policy: it lists the tasks of the others.
   Error noPolicyFor(const TaskRegistration &Task) const;

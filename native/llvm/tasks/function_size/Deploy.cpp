@@ -18,7 +18,7 @@ namespace mlcb {
 namespace {
 
 std::shared_ptr<FunctionConversation> open(const TaskRegistration &Task, Module &M) {
-  return host<FunctionConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task), [&](ModelRunner &Policy) {
+  return host<FunctionConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task, M), [&](ModelRunner &Policy) {
     return FunctionSizeParameters::read(Policy.spec()).map([&](FunctionSizeParameters Parameters) {
       return std::make_unique<FunctionConversation>(M, std::move(Parameters.Actions), Policy, EpisodeRequest());
     });

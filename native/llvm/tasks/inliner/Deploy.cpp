@@ -16,7 +16,7 @@ namespace {
 
 /// The conversation with the policy of the command line; null where there is none.
 std::shared_ptr<InlineConversation> openInHost(const TaskRegistration &Task, Module &M) {
-  return host<InlineConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task), [&](ModelRunner &Policy) {
+  return host<InlineConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task, M), [&](ModelRunner &Policy) {
     return InlinerParameters::read(Policy.spec()).map([&](InlinerParameters Parameters) {
       return std::make_unique<InlineConversation>(M, std::move(Parameters), Policy, EpisodeRequest());
     });

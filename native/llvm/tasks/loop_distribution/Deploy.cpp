@@ -36,7 +36,7 @@ public:
 
 private:
   std::shared_ptr<LoopConversation> open(Module &M) const {
-    return host<LoopConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task), [&](ModelRunner &Policy) {
+    return host<LoopConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task, M), [&](ModelRunner &Policy) {
       return LoopDistributionParameters::read(Policy.spec()).map([&](const LoopDistributionParameters &Parameters) {
         return std::make_unique<LoopConversation>(M, Parameters.Seeds, Policy, EpisodeRequest());
       });

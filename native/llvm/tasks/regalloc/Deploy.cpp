@@ -14,7 +14,7 @@ static std::shared_ptr<RegallocConversation> openInHost(StringRef Task, Module &
   auto Open = [&](ModelRunner &Policy) {
     return Policies.checkGuard(Policy).map([&] { return std::make_unique<RegallocConversation>(M, Policy, EpisodeRequest()); });
   };
-  return host<RegallocConversation>(M, PolicySet::ofCommandLine().deciderInHost(*TaskRegistration::find(Task)), Open);
+  return host<RegallocConversation>(M, PolicySet::ofCommandLine().deciderInHost(*TaskRegistration::find(Task), M), Open);
 }
 
 /// A learner of the other task would be asked in a fork.
