@@ -150,7 +150,7 @@ class Training:
             if self.driver.poll() is not None:
                 raise RuntimeError(f"the training ended with {self.driver.returncode}: {Path(self._log.name).read_text()[-2000:]}")
             if time.monotonic() > until:
-                raise RuntimeError(f"no second checkpoint after update {now} in {SURVIVED_SECONDS:g} s")
+                raise RuntimeError(f"no second checkpoint after update {now} in {SURVIVED_SECONDS:g} s: {Path(self._log.name).read_text()[-2000:]}")
             time.sleep(0.1)
         return said
 
@@ -199,6 +199,7 @@ def kill_all(training: Training, kills: int, seed: int) -> Iterator[tuple[str, s
         except ProcessLookupError:
             continue  # an episode that has just ended
         done += 1
+        print(f"kill {done}: {kind}", flush=True)
         started = time.monotonic()
         yield kind, training.survives(kind, left), time.monotonic() - started
 

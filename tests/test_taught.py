@@ -64,6 +64,6 @@ def test_no_build_fails_by_the_warning(flag: str, folder: Path) -> None:
 def test_many_files_of_one_process_are_warned_about_once(folder: Path) -> None:
     run([toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-S", "source.c", "-o", "source.ll"], folder)
     passes = ["-passes=posetrl,posetrl", f"-mlcb-runner=onnx:{shipped()['posetrl']}", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
-    command = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", *passes, "source.ll", "-S", "-o", "out.ll"]
+    command: list[str | Path] = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", *passes, "source.ll", "-S", "-o", "out.ll"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr.count("warning: mlcb: the policy for posetrl was taught at -Oz") == 1

@@ -3,8 +3,10 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
+
+BESIDE = "<CFGDIR>"
+"""The folder of a configuration file, as clang and the plugin know it."""
 
 
 def runner_uri(policy: Path) -> str:
@@ -29,6 +34,7 @@ def write_clang_config(
     candidates: int = 0,
     jobs: int = 1,
     lto: bool = False,
+    bundle: bool = False,
     uri: Callable[[Path], str] = runner_uri,
 ) -> Path:
     """Write a file for ``clang --config=FILE``, whole or not at all, and return its path.
@@ -41,6 +47,8 @@ def write_clang_config(
         candidates: how many actions the guard tries instead of asking the policy, where it can (``TaskRecord.candidates``); implies ``guard``.
         jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
+        bundle: copy the plugin, its vocabulary and the policies to the folder of the file, which names them relative to itself: the folder works
+            wherever it lies, on machines without this package, too.
         uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
@@ -48,28 +56,50 @@ def write_clang_config(
     """
     guard = guard or candidates > 0
     _check(policies, guard=guard, candidates=candidates)
-    options = [f"-mlcb-vocabulary={toolchain.vocabulary()}", *(f"-mlcb-runner={uri(policy)}" for policy in policies)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    place = partial(_copied, path.parent) if bundle else Path.absolute
+    runners = [uri(policy).partition(":") for policy in policies]
+    if bundle and len(names := [Path(file).name for _, _, file in runners]) > len(set(names)):
+        raise PolicyError(f"{', '.join(names)}: expected policies of different names, to lie in one folder")
+    options = [f"-mlcb-vocabulary={place(toolchain.vocabulary())}", *(f"-mlcb-runner={kind}:{place(Path(policy))}" for kind, _, policy in runners)]
     options += ([f"-mlcb-candidates={candidates}"] if candidates else ["-mlcb-guard"]) * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    linking = _plugin_of_linker(path, options) if lto else []
+    plugin = place(toolchain.plugin())
+    linking = _plugin_of_linker(path, plugin, options) if lto else []
     linking += ["$-Wl,--thinlto-jobs=1"] * (guard and lto)  # trials are forks, which need a process of one thread
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
-    compiling = [f"-fpass-plugin={toolchain.plugin()}", "-Wno-error=backend-plugin", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto)]
+    compiling = [
+        f"-fpass-plugin={plugin}",
+        "-Wno-error=backend-plugin",
+        *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto),
+    ]
     _write(path, [*compiling, *linking])
     return path
 
 
-def _plugin_of_linker(path: Path, options: Sequence[str]) -> list[str]:
-    """Write the plugin and its options beside a configuration; return the options that make clang link with them."""
-    plugin = path.with_name(f"{path.name}.so").absolute()
-    _write(plugin.with_name(f"{plugin.name}.options"), options)
-    unfinished = _unfinished(plugin)
+def _copied(folder: Path, file: Path) -> str:
+    """Copy a file, or a folder, whole or not at all; return its place as configurations name it."""
+    copy = folder / file.name
+    unfinished = _unfinished(copy)
+    if file.is_dir():
+        shutil.copytree(file, unfinished)
+        shutil.rmtree(copy, ignore_errors=True)
+    else:
+        shutil.copyfile(file, unfinished)
+    unfinished.replace(copy)
+    return f"{BESIDE}/{file.name}"
+
+
+def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) -> list[str]:
+    """Write a link to the plugin and its options beside a configuration; return the options that make clang link with them."""
+    link = path.with_name(f"{path.name}.so")
+    _write(link.with_name(f"{link.name}.options"), options)
+    unfinished = _unfinished(link)
     unfinished.unlink(missing_ok=True)
-    unfinished.symlink_to(toolchain.plugin())
-    unfinished.replace(plugin)
-    return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={plugin}"]
+    unfinished.symlink_to(str(plugin).removeprefix(f"{BESIDE}/"))
+    unfinished.replace(link)
+    return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={BESIDE}/{link.name}"]
 
 
 def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:

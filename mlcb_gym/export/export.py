@@ -47,7 +47,7 @@ def export_module(module: nn.Module | Mapping[str, nn.Module], env: gymnasium.En
     Raises:
         PolicyError: ``module`` or ``env`` is something else; ``folder`` holds other things than a policy.
     """
-    made = getattr(env, "unwrapped", None)
+    made: Any = getattr(env, "unwrapped", None)
     spec = getattr(made, "task_spec", None)
     if spec is None:
         raise PolicyError(f"env is {_described(env)}, expected an environment of this package, as gymnasium.make returns it")

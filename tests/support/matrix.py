@@ -119,7 +119,7 @@ class Build:
     def clang(self, *options: str, wrapper: Sequence[str] = (), given: str | None = None) -> str:
         """Run the driver; return its exit status and what it said, without names of temporary files."""
         driver = toolchain.tool("clang++" if self.source.cxx else "clang")
-        configured = [] if self.config is None else [f"--config={self.config}", "-Wno-backend-plugin"]  # or it says what policies were not taught for
+        configured = [] if self.config is None else [f"--config={self.config}"]
         command: list[str | Path] = [*wrapper, driver, *configured, self.level, "-Wall", *options]
         done = subprocess.run(command, cwd=self.folder, input=given, capture_output=True, text=True, timeout=120, check=False)
         if "PLEASE submit a bug report" in done.stderr:

@@ -9,6 +9,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 #include <dlfcn.h>
 #include <mutex>
@@ -22,9 +23,14 @@ static cl::opt<bool> LinkAsks("mlcb-at-link", cl::desc("the link that optimizes 
 
 namespace {
 
+/// The folder of the options, as clang calls that of its configuration.
+constexpr StringRef Beside = "<CFGDIR>";
+
 /// Whether LLVM took an option of ours, as in -mlcb-runner=URI.
-bool take(StringRef Text) {
-  auto [Name, Value] = Text.split('=');
+bool take(StringRef Text, StringRef Folder) {
+  auto [Name, Given] = Text.split('=');
+  const auto [Before, After] = Given.split(Beside);
+  const std::string Value = Given.contains(Beside) ? (Before + Folder + After).str() : Given.str();
   cl::Option *Option = Name.consume_front("-mlcb-") ? cl::getRegisteredOptions().lookup(("mlcb-" + Name).str()) : nullptr;
   return Option && !Option->addOccurrence(/*pos=*/0, Option->ArgStr, Value);
 }
@@ -37,7 +43,7 @@ void readOptions() {
   if (!Text)
     return;
   for (const StringRef Line : make_range(line_iterator(**Text), line_iterator()))
-    if (!take(Line))
+    if (!take(Line, sys::path::parent_path(Self.dli_fname)))
       reportFatalUsageError(Twine("mlcb: ") + Self.dli_fname + ".options: '" + Line + "', expected an option as -mlcb-runner=URI");
 }
 

@@ -11,7 +11,7 @@ class PassBuilder;
 namespace mlcb {
 
 /// A linker reads its command line before it loads plugins, and would not know their options. Beside a plugin FILE (or a link to it), FILE.options
-/// has them, one a line as in -mlcb-runner=URI. Ends the process where it has anything else.
+/// has them, one a line as in -mlcb-runner=URI; <CFGDIR> in a value is the folder. Ends the process where it has anything else.
 void readOptionsBesidePlugin();
 
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A configuration with all it needs beside it works wherever its folder lies, and the same folder makes the same files."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.errors import PolicyError
+from mlcb_gym.export.aot import compiled
+from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+from mlcb_gym.policies import shipped
+from tests.support.builds import clang, run
+
+SOURCE = "int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }\nint main(int argc, char **argv) { return step(argc) != 4; }\n"
+TASKS = ("posetrl", "function_size", "eviction")
+
+
+def bundle(folder: Path, *, lto: bool = False) -> Path:
+    policies = [shipped()[task] for task in TASKS]
+    return write_clang_config(folder / "mlcb.cfg", policies, lto=lto, bundle=True, uri=lambda policy: runner_uri(compiled(policy)))
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> Path:
+    """A bundle that was made elsewhere, and a source."""
+    bundle(tmp_path / "made", lto=True)
+    (tmp_path / "made").rename(tmp_path / "moved")
+    (tmp_path / "source.c").write_text(SOURCE)
+    return tmp_path / "moved" / "mlcb.cfg"
+
+
+def test_nothing_names_the_place_where_it_was_made(tmp_path: Path) -> None:
+    config = bundle(tmp_path, lto=True)
+    texts = [config.read_text(), config.with_name("mlcb.cfg.so.options").read_text()]
+    assert not any(str(place) in text for text in texts for place in (tmp_path, toolchain.plugin().parent, shipped()["posetrl"]))
+
+
+def test_policies_decide_where_it_was_moved_to(moved: Path, tmp_path: Path) -> None:
+    said = clang(moved, tmp_path, "-Oz", "-Rpass=mlcb", "-c", "source.c", "-o", "own.o").stderr
+    assert "posetrl: 1 decision" in said
+    in_place = write_clang_config(tmp_path / "in-place.cfg", [shipped()[task] for task in TASKS])
+    clang(in_place, tmp_path, "-Oz", "-c", "source.c", "-o", "in-place.o")
+    assert (tmp_path / "own.o").read_bytes() == (tmp_path / "in-place.o").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["full", "thin"])
+def test_links_find_their_policies_beside_it(kind: str, moved: Path, tmp_path: Path) -> None:
+    said = clang(moved, tmp_path, "-Oz", f"-flto={kind}", "source.c", "-o", "program", "-Wl,-mllvm,-pass-remarks=mlcb").stdout
+    assert "posetrl: 1 decision" in said
+    run(["./program"], tmp_path)
+
+
+def test_recorded_command_line_is_that_of_every_machine_with_the_same_folder(moved: Path, tmp_path: Path) -> None:
+    recorded = []
+    for name in ("first", "second"):
+        clang(moved, tmp_path, "-Oz", "-g", "-grecord-command-line", "-c", "source.c", "-o", "source.o")
+        recorded.append((tmp_path / "source.o").read_bytes())
+        shutil.copytree(moved.parent, tmp_path / name, symlinks=True)
+        shutil.rmtree(moved.parent)
+        (tmp_path / name).rename(moved.parent)
+    assert recorded[0] == recorded[1]
+    producer = subprocess.run([toolchain.tool("llvm-dwarfdump"), tmp_path / "source.o"], capture_output=True, text=True, timeout=60).stdout
+    assert f"-mlcb-runner=aot:{moved.parent}/posetrl-" in producer
+
+
+def test_policies_of_one_name_are_refused(tmp_path: Path) -> None:
+    for task in ("posetrl", "eviction"):
+        shutil.copytree(shipped()[task], tmp_path / task / "policy")
+    with pytest.raises(PolicyError, match=r"^policy, policy: expected policies of different names, to lie in one folder$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / task / "policy" for task in ("posetrl", "eviction")], bundle=True)
