@@ -52,9 +52,12 @@ def write_clang_config(
         uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
-        PolicyError: some are no policies, two are for one task, the guard cannot compare what one decides, or none has candidates.
+        PolicyError: some are no policies, two are for one task, the guard cannot compare what one decides, none has candidates, or there are jobs
+            for no guard.
     """
     guard = guard or candidates > 0
+    if jobs > 1 and not guard:
+        raise PolicyError(f"jobs={jobs}: only the guard tries several ways, expected it or candidates, or one job")
     _check(policies, guard=guard, candidates=candidates)
     path.parent.mkdir(parents=True, exist_ok=True)
     place = partial(_copied, path.parent) if bundle else Path.absolute

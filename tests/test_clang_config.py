@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A configuration with all it needs beside it works wherever its folder lies, and the same folder makes the same files."""
+"""The file of `mlcb clang-config`: with all it needs beside it, it works wherever its folder lies, and the same folder makes the same files."""
 
 import shutil
 import subprocess
@@ -64,6 +64,11 @@ def test_recorded_command_line_is_that_of_every_machine_with_the_same_folder(mov
     assert recorded[0] == recorded[1]
     producer = subprocess.run([toolchain.tool("llvm-dwarfdump"), tmp_path / "source.o"], capture_output=True, text=True, timeout=60).stdout
     assert f"-mlcb-runner=aot:{moved.parent}/posetrl-" in producer
+
+
+def test_jobs_without_a_guard_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"^jobs=3: only the guard tries several ways, expected it or candidates, or one job$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], jobs=3)
 
 
 def test_policies_of_one_name_are_refused(tmp_path: Path) -> None:
