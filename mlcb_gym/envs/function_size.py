@@ -10,7 +10,7 @@ from mlcb_gym.envs.action_lists import Actions, read_actions
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.objective import NOTHING, default_of, objective_of, relative
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import SMALLER, FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.pipelines import OZ
 from mlcb_gym.spec import MASK
@@ -106,6 +106,7 @@ class FunctionSizeEnv(CompilerEnv):
         baseline="-Oz",
         separable=True,
         candidates=changes,
+        stock_ways=SMALLER,
         reference_policies={f"{text}, everywhere": everywhere(index) for index, text in enumerate(read_actions(LIST)) if index},
     )
     parameters = ("pipeline", "actions", "text_weight")

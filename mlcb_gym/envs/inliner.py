@@ -12,7 +12,7 @@ from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.objective import NOTHING, default_of, objective_of, relative
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import SMALLER, FeatureKind, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.stock import UNKNOWN, compiler_of, module_measure
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.pipelines import OZ
@@ -136,6 +136,7 @@ class InlinerEnv(CompilerEnv):
         columns={name: (name, default_of(name)) for name in ("size", "text")},
         baseline="-Oz",
         reference_policies={"always": always(1), "never": always(0)},
+        stock_ways=SMALLER,
         search_priority=search_priority,
         expected="--programs embedded/train --iterations 6: 1.3514 before, 1.1111 after (seed 1, 2 cores, commit 4ae805c)",
     )

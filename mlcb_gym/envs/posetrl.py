@@ -13,7 +13,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import NOTHING, Metrics, Objective, objective_of
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import SMALLER, FeatureKind, Observation, Parameters, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.pipelines import O2, OS, OZ
@@ -177,6 +177,7 @@ class PosetRLEnv(CompilerEnv):
         baseline="-Oz",
         reference_policies=REFERENCES,
         portfolios=PORTFOLIOS,
+        stock_ways=SMALLER,
         random={"actions": "default", "start": UNOPTIMIZED, "max_steps": MAX_STEPS},
         candidates=whole_sequences,
         fixed_sequences=fixed_sequences,

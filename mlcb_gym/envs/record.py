@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlcb_gym.pipelines import OZ
+
 Observation = dict[str, Any]
 Parameters = Mapping[str, Any]
 Action = np.int64 | int | np.ndarray
@@ -49,6 +51,28 @@ class ReferencePolicy:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class StockWay:
+    """A way to use stock LLVM that needs no policy; by default the usual one.
+
+    Args:
+        passes: as ``opt -passes`` reads them.
+        code: options of ``llc``.
+        of_programs: it is for modules that are whole programs, with ``main``.
+    """
+
+    passes: str = OZ
+    code: Sequence[str] = ()
+    of_programs: bool = False
+
+
+SMALLER = {
+    "-Oz, neither LSR nor machine LICM": StockWay(code=("-disable-lsr", "-disable-machine-licm")),
+    "-Oz, internalised": StockWay(passes=f"internalize<preserve-gv=main>,{OZ}", of_programs=True),
+}
+"""Ways to smaller code."""
+
+
 def equal_priority(observation: Observation) -> float:
     """Return 1: every decision is as likely to be searched as any other."""
     return 1.0
@@ -77,6 +101,7 @@ class TaskRecord:
         baseline: the name of the compiler's own heuristic in tables.
         reference_policies: policies that do not learn, by name.
         portfolios: sequences of such policies, by name, of which the best of the first K counts.
+        stock_ways: ways to use stock LLVM, by name, to compare with where sizes count.
         random: arguments of the environment that random episodes are played in, beside those of the policy that is evaluated.
         separable: whether what a decision saves does not depend on the other decisions of its episode.
         candidates: from the parameters of a policy to the actions that ``-mlcb-candidates`` tries in its place, in this order: those that a decision
@@ -104,6 +129,7 @@ class TaskRecord:
     baseline: str = "default"
     reference_policies: Mapping[str, ReferencePolicy] = field(default_factory=dict)
     portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)
+    stock_ways: Mapping[str, StockWay] = field(default_factory=dict)
     random: Mapping[str, Any] = field(default_factory=dict)
     separable: bool = False
     candidates: Callable[[Parameters], Sequence[int]] = no_candidates

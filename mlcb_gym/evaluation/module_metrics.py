@@ -19,6 +19,7 @@ from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
+from mlcb_gym.evaluation.stock_ways import evaluate_stock
 from mlcb_gym.evaluation.trace_rows import SEARCH, TraceRows
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order, replay
@@ -124,6 +125,9 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
     for method, reference in record.reference_policies.items():
         traces = _run(bench, method, reference)
         rows.add_baseline(traces) if method == record.baseline else add(method, traces)
+    if record.stock_ways:
+        for method, ratios in evaluate_stock(record.stock_ways, bench.programs, list(record.columns)).items():
+            rows.evaluation.add(method, ratios)
 
 
 def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequence[int], seed: int) -> None:
@@ -131,9 +135,9 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
     most = max(counts, default=0)
     for name, portfolio in record.portfolios.items():
         tried = [_run(bench, f"{name} {i + 1}", reference) for i, reference in enumerate(portfolio[:most])]
-        for count in counts:
-            if count <= len(tried):
-                rows.add(f"{name}, best of {count}", *tried[:count])
+        for count in (count for count in counts if count <= len(tried)):
+            rows.add(f"{name}, best of {count}", *tried[:count])
+            rows.add(f"{name}, best of {count}, guarded", *tried[:count], bench.unchanged())
     drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(most)]
     for count in counts:
         rows.add(f"random, best of {count}", *drawn[:count])
@@ -149,10 +153,9 @@ def _add_best_answers(rows: TraceRows, bench: Bench, listed: Sequence[int], coun
 
 def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
     """Adds the best of the episodes of one action each and of the compiler's own heuristic."""
-    own = [Trace(program.name, (), (1.0,)) for program in bench.programs]
     tried = [bench.play(partial(replay, actions=(action,)), f"candidate {action}") for action in listed[: max(counts, default=0)]]
     for count in counts:
-        rows.add(f"candidates: {count}", *tried[:count], own)
+        rows.add(f"candidates: {count}", *tried[:count], bench.unchanged())
 
 
 def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:
