@@ -30,12 +30,12 @@ StringRef levelOf(const Module &M) {
   return Levels[std::max_element(Counts.begin(), Counts.end()) - Counts.begin()];
 }
 
-/// Of the pipeline that the policy was taught with; the task's own, where it has none.
+/// Of the pipeline that the policy was taught with; the task's own, where it has none. Empty where it was that of its programs.
 StringRef taughtLevel(const ModelRunner &Policy, const TaskRegistration &Task) {
   const Json Parameters = parseJson(Policy.parameters());
   const std::string Pipeline = stringOf(member(Parameters, "pipeline"), Task.heuristic().str());
-  if (member(Parameters, "optsize") == false)
-    return Levels[0];
+  if (const Json &KeepsAttributes = member(Parameters, "optsize"); KeepsAttributes.is_boolean())
+    return KeepsAttributes ? StringRef() : Levels[0];
   return StringRef(Pipeline).contains("<Oz>") ? Levels[2] : StringRef(Pipeline).contains("<Os>") ? Levels[1] : Levels[0];
 }
 
@@ -55,7 +55,7 @@ void warnWhereNotTaught(const ModelRunner &Policy, const TaskRegistration &Task,
   const Triple &Asked = M.getTargetTriple();
   if (Taught.getArch() != Triple::UnknownArch && Asked.getArch() != Triple::UnknownArch && Taught.getArch() != Asked.getArch())
     return warnOnce(Policy, "for " + Taught.getArchName() + ", and is asked for " + Asked.getArchName(), M);
-  if (const StringRef At = taughtLevel(Policy, Task), Now = levelOf(M); At != Now)
+  if (const StringRef At = taughtLevel(Policy, Task), Now = levelOf(M); !At.empty() && At != Now)
     warnOnce(Policy, "at " + At + ", and is asked at " + Now, M);
 }
 
