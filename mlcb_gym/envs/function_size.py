@@ -84,6 +84,8 @@ class FunctionSizeEnv(CompilerEnv):
     | ``pipeline`` | ``"default<Oz>"`` | pipeline before the decisions |
     | ``reward`` | ``"size"`` | see Rewards |
     | ``text_weight`` | 1.0 | see Rewards |
+    | ``without`` | () | optimizations of LLVM's code generator that every module is compiled without: ``"lsr"``, ``"machine-licm"``, ...;
+      default sizes are with them |
     | ``dense`` | False | measure before every decision, and pay by that; otherwise at the end alone |
     {arguments}
 
@@ -109,7 +111,7 @@ class FunctionSizeEnv(CompilerEnv):
         stock_ways=SMALLER,
         reference_policies={f"{text}, everywhere": everywhere(index) for index, text in enumerate(read_actions(LIST)) if index},
     )
-    parameters = ("pipeline", "actions", "text_weight")
+    parameters = ("pipeline", "actions", "text_weight", "without")
 
     def __init__(
         self,
@@ -118,11 +120,12 @@ class FunctionSizeEnv(CompilerEnv):
         actions: Actions = LIST,
         pipeline: str = OZ,
         text_weight: float = 1.0,
+        without: Sequence[str] = (),
         reward: str = "size",
         dense: bool = False,
         **options: Unpack[CompilerOptions],
     ) -> None:
-        parameters = {"pipeline": pipeline, "actions": read_actions(actions), "text_weight": text_weight}
+        parameters = {"pipeline": pipeline, "actions": read_actions(actions), "text_weight": text_weight, "without": list(without)}
         super().__init__(programs=programs, parameters=parameters, objective=objective_of(reward, REWARDS), dense=dense, **options)
 
     @property

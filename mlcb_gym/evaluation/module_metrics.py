@@ -148,7 +148,7 @@ def _add_best_answers(rows: TraceRows, bench: Bench, listed: Sequence[int], coun
     default = bench.env().default_action
     for count in counts:
         choices = [nth_allowed(index, default) for index in range(min(count, len(listed)))]
-        rows.add(f"candidates: {count}", bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True))
+        rows.add(f"candidates: {count}", bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True), bench.unchanged())
 
 
 def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:

@@ -55,13 +55,6 @@ Expected<Tasks> decided(PolicySet &Policies, Guard Kind, const Module &M) {
   return Found;
 }
 
-/// Whether this process is a compiler of one file, which ends when that is compiled.
-bool isClang() {
-  const std::string Path = sys::fs::getMainExecutable(nullptr, nullptr);
-  StringRef Program = sys::path::filename(Path);
-  return Program.consume_front("clang") && (Program.empty() || (Program.consume_front("-") && all_of(Program, isDigit)));
-}
-
 /// Whether a fork may compile on in place of this process: it is held before it writes an object, and before nothing else.
 Expected<bool> canGoOnInFork(PolicySet &Policies, const Module &M, ThinOrFullLTOPhase Phase) {
   const bool HasOwnDebugFile = any_of(M.debug_compile_units(), [](const DICompileUnit *Unit) { return !Unit->getSplitDebugFilename().empty(); });
@@ -97,6 +90,12 @@ Expected<void> takeSmallestPipeline(PolicySet &Policies, Module &M, const HostPi
 }
 
 } // namespace
+
+bool isClang() {
+  const std::string Path = sys::fs::getMainExecutable(nullptr, nullptr);
+  StringRef Program = sys::path::filename(Path);
+  return Program.consume_front("clang") && (Program.empty() || (Program.consume_front("-") && all_of(Program, isDigit)));
+}
 
 void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
   if (!PolicySet::ofCommandLine().isGuarded())

@@ -16,6 +16,9 @@ class TaskRegistration;
 /// guarded.
 void guardPipelines(llvm::PassBuilder &Builder, llvm::function_ref<void()> Deploy);
 
+/// Whether this process is a compiler of one file, which ends when that is compiled.
+bool isClang();
+
 /// Where a pipeline of the host has ended: begins the way whose code is the smallest. Returns in a fork that takes the place of this process where
 /// that can be.
 Expected<void> takeSmallestCode(llvm::Module &M, llvm::ThinOrFullLTOPhase Phase, Comparison Compared);

@@ -2,12 +2,12 @@
 #include "llvm/deploy/TaughtFor.h"
 
 #include "spec/Json.h"
+#include "llvm/pipeline/Level.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 
-#include <array>
 #include <mutex>
 
 using namespace llvm;
@@ -16,27 +16,19 @@ namespace mlcb {
 
 namespace {
 
-/// Levels as the attributes of functions tell them apart.
-constexpr std::array<StringRef, 3> Levels{"-O1 to -O3", "-Os", "-Oz"};
+/// As the attributes of functions tell levels apart.
+StringRef inWords(const Level &L) { return L.MinSize ? "-Oz" : L.OptSize ? "-Os" : "-O1 to -O3"; }
 
-size_t levelOf(const Function &F) { return F.hasMinSize() ? 2 : F.hasOptSize() ? 1 : 0; }
-
-/// That of most functions.
-StringRef levelOf(const Module &M) {
-  std::array<size_t, Levels.size()> Counts{};
-  for (const Function &F : M)
-    if (!F.isDeclaration() && !F.hasOptNone())
-      ++Counts[levelOf(F)];
-  return Levels[std::max_element(Counts.begin(), Counts.end()) - Counts.begin()];
-}
-
-/// Of the pipeline that the policy was taught with; the task's own, where it has none. Empty where it was that of its programs.
-StringRef taughtLevel(const ModelRunner &Policy, const TaskRegistration &Task) {
+/// Of the pipeline that the policy was taught with; the task's own, where it has none. Null where it was that of its programs.
+const Level *taughtLevel(const ModelRunner &Policy, const TaskRegistration &Task) {
   const Json Parameters = parseJson(Policy.parameters());
-  const std::string Pipeline = stringOf(member(Parameters, "pipeline"), Task.heuristic().str());
   if (const Json &KeepsAttributes = member(Parameters, "optsize"); KeepsAttributes.is_boolean())
-    return KeepsAttributes ? StringRef() : Levels[0];
-  return StringRef(Pipeline).contains("<Oz>") ? Levels[2] : StringRef(Pipeline).contains("<Os>") ? Levels[1] : Levels[0];
+    return KeepsAttributes ? nullptr : &Level::O2;
+  const std::string Pipeline = stringOf(member(Parameters, "pipeline"), Task.heuristic().str());
+  for (const Level *Known : {&Level::Oz, &Level::Os})
+    if (Pipeline == Known->Pipeline)
+      return Known;
+  return &Level::O2;
 }
 
 void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {
@@ -55,8 +47,9 @@ void warnWhereNotTaught(const ModelRunner &Policy, const TaskRegistration &Task,
   const Triple &Asked = M.getTargetTriple();
   if (Taught.getArch() != Triple::UnknownArch && Asked.getArch() != Triple::UnknownArch && Taught.getArch() != Asked.getArch())
     return warnOnce(Policy, "for " + Taught.getArchName() + ", and is asked for " + Asked.getArchName(), M);
-  if (const StringRef At = taughtLevel(Policy, Task), Now = levelOf(M); !At.empty() && At != Now)
-    warnOnce(Policy, "at " + At + ", and is asked at " + Now, M);
+  const Level *At = taughtLevel(Policy, Task), &Now = Level::ofMost(M);
+  if (At && inWords(*At) != inWords(Now))
+    warnOnce(Policy, "at " + inWords(*At) + ", and is asked at " + inWords(Now), M);
 }
 
 } // namespace mlcb

@@ -23,10 +23,13 @@ struct Level {
   /// The level of a pipeline that is being built; -Oz for one that is none.
   static const Level &of(const llvm::OptimizationLevel &Built);
 
+  /// The level of most functions that have a body, as far as their attributes tell: -Oz, -Os, or -O2 for all others.
+  static const Level &ofMost(const llvm::Module &M);
+
   /// The level with a name, as Oz; null where there is none.
   static const Level *named(llvm::StringRef Name);
 
-  static const Level &O2, &O3, &Oz;
+  static const Level &O2, &O3, &Os, &Oz;
 };
 
 } // namespace mlcb

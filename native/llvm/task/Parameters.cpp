@@ -77,18 +77,25 @@ double ParameterReader::number(StringRef Name, int64_t Least) {
 
 std::string ParameterReader::text(StringRef Name) { return Values.getString(Name).value_or("").str(); }
 
-std::vector<std::string> ParameterReader::texts(StringRef Name, StringRef Items) {
+std::vector<std::string> ParameterReader::listed(StringRef Name) {
   std::vector<std::string> Texts;
   const json::Array *List = Values.getArray(Name);
-  if (!List || List->empty())
-    reject(Name + ": expected a list of " + Items);
-  else
-    for (const json::Value &Item : *List)
-      if (const std::optional<StringRef> Text = Item.getAsString())
-        Texts.push_back(Text->str());
-      else
-        reject(Name + ": something that is no text");
+  if (!List) {
+    reject(Name + ": expected a list");
+    return Texts;
+  }
+  for (const json::Value &Item : *List)
+    if (const std::optional<StringRef> Text = Item.getAsString())
+      Texts.push_back(Text->str());
+    else
+      reject(Name + ": something that is no text");
   return Texts;
+}
+
+std::vector<std::string> ParameterReader::texts(StringRef Name, StringRef Items) {
+  if (const json::Array *List = Values.getArray(Name); !List || List->empty())
+    reject(Name + ": expected a list of " + Items);
+  return listed(Name);
 }
 
 size_t ParameterReader::oneOf(StringRef Name, ArrayRef<StringRef> Words) {

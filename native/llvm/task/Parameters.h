@@ -36,6 +36,9 @@ public:
   double number(llvm::StringRef Name, int64_t Least);
   std::string text(llvm::StringRef Name);
 
+  /// A list of texts.
+  std::vector<std::string> listed(llvm::StringRef Name);
+
   /// A list of texts that is not empty. Items names its elements in the error.
   std::vector<std::string> texts(llvm::StringRef Name, llvm::StringRef Items);
 

@@ -11,6 +11,7 @@
 #include "llvm/tasks/function_size/Parameters.h"
 
 #include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
 
@@ -26,14 +27,17 @@ public:
     Expected<FunctionSizeParameters> Parameters = FunctionSizeParameters::read(Spec);
     if (!Parameters)
       return Unexpected(Parameters.error());
-    auto Task = std::make_unique<FunctionSize>(std::move(*Parameters), Target);
+    auto Changed = measurerWithout(Parameters->Without, Target);
+    if (!Changed)
+      return Unexpected(Changed.error());
+    auto Task = std::make_unique<FunctionSize>(std::move(*Parameters), Target, std::move(*Changed));
     if (auto Passes = Task->Runner.parse({{}, Task->Parameters.Pipeline}); !Passes)
       return fail(ErrorKind::InvalidArgument, "function_size/pipeline: " + Passes.error().Message);
     return Task;
   }
 
-  FunctionSize(FunctionSizeParameters Given, measure::Measurer &Target)
-      : Parameters(std::move(Given)), Target(Target), Runner(Target.targetMachine()) {}
+  FunctionSize(FunctionSizeParameters Given, measure::Measurer &Target, std::unique_ptr<measure::Measurer> Changed)
+      : Parameters(std::move(Given)), Target(Target), Changed(std::move(Changed)), Runner(Target.targetMachine()) {}
 
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override {
     BaselineMeter Meter(Runner, Target, Request.Cache, Request.Program);
@@ -54,18 +58,34 @@ public:
   }
 
 private:
+  /// One whose code generation is set up while the options hold; null where there are none.
+  static Expected<std::unique_ptr<measure::Measurer>> measurerWithout(ArrayRef<OptionSetting> Without, measure::Measurer &Target) {
+    if (Without.empty())
+      return nullptr;
+    if (auto Valid = checkOptions(Without); !Valid)
+      return fail(ErrorKind::InvalidArgument, "function_size/without: " + Valid.error().Message);
+    const OptionScope Now(Without);
+    const TargetMachine &Machine = Target.targetMachine();
+    auto Made = measure::Measurer::create(Machine.getTargetTriple(), Machine.getTargetCPU());
+    if (!Made)
+      return fail(ErrorKind::InvalidArgument, toString(Made.takeError()));
+    return std::move(*Made);
+  }
+
   Expected<void> measure(const Module &M, ModelRunner &Policy) {
+    measure::Measurer &Own = Changed ? *Changed : Target;
     if (Policy.wants(Metric::weighted)) {
-      const measure::Size Size = Target.size(M);
+      const measure::Size Size = Own.size(M);
       Policy.metric<double>(Metric::weighted) = weighted(Size.Allocated, Size.Text);
     }
-    return fillMetrics<Metric>(Policy, M, Target);
+    return fillMetrics<Metric>(Policy, M, Own);
   }
 
   double weighted(double Size, double Text) const { return Size + Parameters.TextWeight * Text; }
 
   FunctionSizeParameters Parameters;
   measure::Measurer &Target;
+  std::unique_ptr<measure::Measurer> Changed; // of code without some optimizations; null where it has them all
   PassRunner Runner;
 };
 

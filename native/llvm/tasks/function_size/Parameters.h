@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spec/TaskSpec.h"
+#include "llvm/pipeline/CodeOptimizations.h"
 #include "llvm/tasks/function_size/AttributeChange.h"
 
 namespace mlcb {
@@ -11,6 +12,7 @@ struct FunctionSizeParameters {
   std::string Pipeline;
   std::vector<AttributeChange> Actions; // the first is 'keep'
   double TextWeight;                    // of a byte of .text, beside that of one in any section
+  std::vector<OptionSetting> Without;   // that leave optimizations out of code generation
 
   static Expected<FunctionSizeParameters> read(const BoundSpec &Spec);
 };
