@@ -62,21 +62,23 @@ def main() -> int:
     parser.add_argument("programs", nargs="+", help="programs, as of `mlcb evaluate --programs`")
     parser.add_argument("--sample", type=int, help="so many of them, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", metavar="TEXT", help="stock, and ways with this in their names")
     given = parser.parse_args()
+    ways = [way for way in WAYS if not way.tasks or given.only in way.name]
     programs = [program for uri in given.programs for program in resolve(uri)]
     drawn = np.random.default_rng(given.seed).permutation(len(programs))[: given.sample]
-    made: dict[Way, list[Made]] = {way: [] for way in WAYS}
+    made: dict[Way, list[Made]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory(prefix="mlcb-") as name:
-        folders = {way: Path(name) / str(number) for number, way in enumerate(WAYS)}
+        folders = {way: Path(name) / str(number) for number, way in enumerate(ways)}
         for folder in folders.values():
             folder.mkdir()
         flags = {way: way.flags(folder).split() for way, folder in folders.items()}
         for index in drawn:
-            for way in WAYS:
+            for way in ways:
                 made[way].append(compile_(programs[index], flags[way], folders[way] / "module.o"))
     print(f"| {len(drawn)} modules | size / -Oz | by project | .text / -Oz | largest | CPU / stock |", "|---|---|---|---|---|---|", sep="\n")
     projects = [programs[index].project for index in drawn]
-    for way in WAYS:
+    for way in ways:
         print(row(way, made[way], made[STOCK], projects))
     return 0
 

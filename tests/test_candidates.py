@@ -15,6 +15,7 @@ from mlcb_gym.errors import PolicyError, TaskError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import play_in_order
 from mlcb_gym.search.candidates import best_of_each, nth_allowed
 from mlcb_gym.session.worker import WorkerSession
@@ -52,7 +53,7 @@ def allocated(object_file: Path) -> int:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_the_least_is_kept(program: Path, tmp_path: Path) -> None:
     ways, kept = tried(compile_(config(tmp_path, "function_size", candidates=3), program, tmp_path / "kept.o"))
-    assert list(ways) == ["candidate 1", "candidate 2", "candidate 3", "stock", LEAST]
+    assert list(ways) == ["candidate 1", "candidate 2", "candidate 3", "no change", "stock", LEAST]
     assert ways[kept] == min(ways.values())
     compile_(None, program, tmp_path / "stock.o")
     assert allocated(tmp_path / "stock.o") - allocated(tmp_path / "kept.o") == ways["stock"] - ways[kept]
@@ -60,13 +61,14 @@ def test_the_least_is_kept(program: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("candidates", [1, 3, 9])
 def test_evaluation_foretells_what_clang_keeps(candidates: int, tmp_path: Path) -> None:
-    with closing(FunctionSizeEnv(programs=PROGRAMS, dense=True)) as env:
+    arguments = OnnxPolicy(shipped()["function_size"]).env_arguments
+    with closing(FunctionSizeEnv(programs=PROGRAMS, dense=True, **arguments)) as env:
         choices = [nth_allowed(index, env.default_action) for index in range(candidates)]
         foretold = play_in_order([env], [best_of_each(program, choices, env.default_action) for program in env.programs])
     for program, trace in zip(PROGRAMS, foretold, strict=True):
         compile_(config(tmp_path, "function_size", candidates=candidates), program, tmp_path / "kept.o")
         compile_(None, program, tmp_path / "stock.o")
-        assert allocated(tmp_path / "kept.o") / allocated(tmp_path / "stock.o") == pytest.approx(trace.ratio, abs=0.004), program
+        assert allocated(tmp_path / "kept.o") / allocated(tmp_path / "stock.o") == pytest.approx(min(trace.ratio, 1.0), abs=0.008), program
 
 
 def test_the_smallest_sequence_is_kept(tmp_path: Path) -> None:

@@ -99,17 +99,18 @@ bool Comparison::giveUp(JobSlots &Others) {
   return false;
 }
 
-Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest) {
-  auto Target = PolicySet::measurerFor(M, measure::Setup::Now);
-  if (!Target)
-    return Unexpected(Target.error());
+Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest, measure::Setup When) {
+  auto Shared = PolicySet::measurerFor(M, When);
+  if (!Shared)
+    return Unexpected(Shared.error());
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
     const auto Told = tryInFork(M, [&]() -> std::string {
       Ways[Index].Take();
       if (!Rest())
         return "";
       const PolicySet::Suspension Alone;
-      return measured(M, **Target, Functions).text();
+      auto Own = When == measure::Setup::Now ? nullptr : PolicySet::measurerFor(M, measure::Setup::Now);
+      return Own ? measured(M, *Own ? **Own : **Shared, Functions).text() : "";
     });
     Ways[Index].Found = ObjectReport::parse(Told.value_or(""));
   }

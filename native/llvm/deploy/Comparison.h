@@ -44,8 +44,9 @@ public:
   /// others once it is to finish.
   bool goOnInForks();
 
-  /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark.
-  Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest);
+  /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark. Code generation is set up once for
+  /// all forks, or, with WhenMeasured, by each for itself, so that it heeds options that ways set.
+  Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest, measure::Setup When = measure::Setup::Now);
 
 private:
   Expected<bool> begin(Way &Begun); // true in its fork

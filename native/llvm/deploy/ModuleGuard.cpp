@@ -121,7 +121,7 @@ Expected<void> takeSmallestCode(Module &M, ThinOrFullLTOPhase Phase, Comparison 
     return Unexpected(CanGoOn.error());
   if (*CanGoOn && Compared.goOnInForks())
     return {};
-  return Compared.tryInForks([] { return Expected<void>(); });
+  return Compared.tryInForks([] { return Expected<void>(); }, measure::Setup::WhenMeasured);
 }
 
 bool isPolicySmaller(const TaskRegistration &Task, Choice &Policy, Module &M) {

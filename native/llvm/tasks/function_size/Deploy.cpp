@@ -6,7 +6,6 @@
 #include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/pipeline/Level.h"
-#include "llvm/process/HeldFork.h"
 #include "llvm/process/ForkedProbe.h"
 #include "llvm/tasks/function_size/Conversation.h"
 #include "llvm/tasks/function_size/Parameters.h"
@@ -76,18 +75,14 @@ public:
   }
 
 private:
-  /// Where no fork is held, code for a comparison is generated beside, and knows nothing of options.
   std::function<void()> begin() const {
-    return [this] {
-      if (HeldFork::isHeld())
-        setForGood(Without);
-    };
+    return [this] { setForGood(Without); };
   }
 
   /// Those that have fewer changes stay as they are.
   std::function<void()> changing(size_t Index) const {
     return [this, Index] {
-      begin()();
+      setForGood(Without);
       for (const Choices &Own : All)
         if (Index < Own.Changes.size())
           Own.Changes[Index].apply(*Own.F);
