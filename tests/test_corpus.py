@@ -19,6 +19,11 @@ from mlcb_gym.tools import odg
 from mlcb_gym.tools.vocabulary import count_triplets
 
 
+def test_empty_name_is_no_program() -> None:
+    with pytest.raises(ProgramError, match="'' names no program"):
+        resolve("")
+
+
 def test_tool_that_does_not_end_is_ended_and_named() -> None:
     with pytest.raises(ProgramError, match=r"^program.c: sleep did not end within 0.1 s$"):
         run(("sleep", "60"), subject="program.c", seconds=0.1)

@@ -3,6 +3,7 @@
 
 import doctest
 import re
+from pathlib import Path
 
 import gymnasium
 import pytest
@@ -12,6 +13,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.options import arguments_of
 from mlcb_gym.spec import bind
 
+ROOT = Path(__file__).parents[1]
 HEADINGS = [
     "Description",
     "Action Space",
@@ -56,3 +58,9 @@ def test_docstring_example_runs(spec: gymnasium.envs.registration.EnvSpec) -> No
     made = class_of(spec)
     example = doctest.DocTestParser().get_doctest(made.__doc__ or "", {}, spec.id, None, None)
     assert doctest.DocTestRunner().run(example) == doctest.TestResults(failed=0, attempted=len(example.examples))
+
+
+def test_every_promise_of_security_names_a_test_that_exists() -> None:
+    named = re.findall(r"`(tests/\w+\.py)::(\w+)`", (ROOT / "docs/security.md").read_text())
+    assert len(named) > 10
+    assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text()] == []

@@ -3,9 +3,12 @@
 
 import io
 import json
+import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +164,48 @@ def test_program_that_runs_on_is_one_line(worker: WorkerSession, tmp_path: Path)
 def test_program_that_only_waits_is_ended_with_the_turn(worker: WorkerSession, tmp_path: Path) -> None:
     text = "#include <unistd.h>\nint main(void) { for (;;) pause(); }"
     assert_is_not_timed(text, "too long for one turn, during building", worker, tmp_path / "program.c", Limits(turn_seconds=2))
+
+
+DAEMON = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  if (fork() == 0) {
+    setsid();
+    if (fork() == 0) {
+      execlp("sleep", "sleep", "SECONDS", (char *)0);
+      _exit(1);
+    }
+    _exit(0);
+  }
+  for (volatile int i = 0; i < 20000000; i++)
+    ;
+  WAITS;
+  return 0;
+}
+"""
+
+
+ENDINGS = (CompilerError, NoDecisions)  # it waits, or has no loop to distribute
+
+
+def runs_with(argument: str) -> bool:
+    """Whether a process was started with an argument."""
+    lines = (Path(entry) / "cmdline" for entry in glob("/proc/[0-9]*"))
+    return any(argument.encode() in line.read_bytes().split(b"\0") for line in lines if line.exists())
+
+
+@pytest.mark.parametrize("waits", ["(void)0", "pause()"], ids=["ends", "is ended"])
+def test_what_a_timed_program_leaves_running_ends_with_it(worker: WorkerSession, tmp_path: Path, waits: str) -> None:
+    seconds = str(10**6 + os.getpid())
+    (tmp_path / "daemon.c").write_text(DAEMON.replace("SECONDS", seconds).replace("WAITS", waits))
+    limits = Limits(turn_seconds=2)
+    with closing(LoopDistributionEnv(programs=tmp_path / "daemon.c", session=worker, reward="time", limits=limits)) as env, pytest.raises(ENDINGS):
+        env.reset(options={"program": tmp_path / "daemon.c"})
+    until = time.monotonic() + 5.0
+    while runs_with(seconds) and time.monotonic() < until:
+        pass
+    assert not runs_with(seconds)
 
 
 def assert_is_not_timed(text: str, why: str, worker: WorkerSession, program: Path, limits: Limits = Limits()) -> None:

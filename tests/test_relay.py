@@ -161,6 +161,12 @@ def test_port_that_is_taken_ends_the_command_with_one_line(served: Served) -> No
     assert done.stderr.count("\n") == 1
 
 
+def test_token_that_is_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("\n")
+    with pytest.raises(TaskError, match="the token is empty"):
+        RemoteSession(f"grpc://127.0.0.1:5000?token={tmp_path}/token")
+
+
 def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:
     done = subprocess.run([*SERVE, "grpc://0.0.0.0:0"], capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (done.returncode, done.stdout) == (1, "")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fork server under bad luck: limits, crashes, signals, broken programs; each is one line, and nothing is left behind."""
 
+import gc
 import mmap
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Timer
 
@@ -19,7 +21,7 @@ from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
 from mlcb_gym.rollout.play import ATTEMPTS, episode, persistent, play_in_order
-from mlcb_gym.session import Limits, Target, WorkerSession, fork_server, worker
+from mlcb_gym.session import EpisodeRequest, Limits, Target, WorkerSession, fork_server, worker
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS, SOURCE
 from tests.support.processes import children, descriptors, ends, left, signal_only
@@ -439,6 +441,31 @@ def test_module_that_cannot_be_compiled_is_one_line(make: Make, session: WorkerS
         env.reset()
     assert "\n" not in str(caught.value)
     assert session.pid == worker
+
+
+def test_module_whose_triple_leaves_the_vendor_out_is_of_that_target(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "short.ll").write_text(ARM.replace("aarch64-unknown-linux-gnu", "x86_64-linux-gnu"))
+    for target in Target(), Target(X86):
+        assert make(programs=tmp_path / "short.ll", target=target, reward="size").reset()[1]["text_oz"] > 0
+
+
+@pytest.mark.parametrize("path", ["fifo", "/dev/zero", "."])
+def test_program_that_is_no_regular_file_is_refused_at_once(session: WorkerSession, tmp_path: Path, path: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    spec = session.configure("posetrl", {"actions": ACTIONS})
+    begun = session.begin(spec, EpisodeRequest(tmp_path / path, limits=Limits(turn_seconds=2.0)))
+    with closing(begun) as refused, pytest.raises(CompilerError, match=r"it is no regular file$"):
+        refused.receive()
+
+
+def test_env_that_is_dropped_without_close_leaves_no_descriptor(make: Make, session: WorkerSession, tmp_path: Path) -> None:
+    make().reset(seed=1)
+    before = descriptors("self")
+    dropped = PosetRLEnv(programs=tmp_path / "bomb.c", actions=ACTIONS, reward="none", session=session)
+    dropped.reset(seed=1)
+    del dropped
+    gc.collect()
+    assert descriptors("self") == before
 
 
 def test_module_of_another_target_is_refused_where_one_is_asked_for(make: Make, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
+from mlcb_gym.session.relay import EPISODES, IDLE_SECONDS
+from mlcb_gym.session.request import Limits
 
 
 def print_version(wanted: bool) -> None:
@@ -71,12 +73,21 @@ def check(task: Task) -> None:
 def serve(
     uri: Annotated[str, typer.Argument(help="grpc://HOST:PORT; beyond loopback with cert=FILE, key=FILE and token=FILE.")] = "grpc://127.0.0.1:0",
     workers: Annotated[int, typer.Option(min=1, help="Sessions at most; more wait.")] = os.cpu_count() or 1,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes and clones of a session at once; more are refused.")] = EPISODES,
+    idle_seconds: Annotated[float, typer.Option(min=1, help="After which a session that says nothing ends.")] = IDLE_SECONDS,
+    cpu_seconds: Annotated[int, typer.Option(min=1, help="CPU time of an episode at most.")] = Limits.cpu_seconds,
+    turn_seconds: Annotated[float, typer.Option(min=0.1, help="Time of one turn of the compiler at most.")] = Limits.turn_seconds,
+    memory: Annotated[int, typer.Option(min=1, help="Memory of an episode at most, in MiB.")] = Limits.memory_bytes >> 20,
+    paths: Annotated[bool, typer.Option("--paths", help="Sessions may name programs by paths of this machine.")] = False,
+    run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed: their code is yours.")] = False,
 ) -> None:
     """Lend this machine's compilers: each session over gRPC gets a worker of its own."""
     from mlcb_gym.session.relay import Relay
+    from mlcb_gym.session.worker import Terms
 
+    terms = Terms(Limits(cpu_seconds, turn_seconds, memory << 20), paths, run_programs)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), Relay(uri, workers=workers) as relay:
+    with suppress(KeyboardInterrupt), Relay(uri, workers=workers, episodes=episodes, idle_seconds=idle_seconds, terms=terms) as relay:
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()

@@ -43,6 +43,8 @@ def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
         return (uri,)
     if isinstance(uri, str) and (corpus := corpus_of(uri)):
         return tuple(corpus.programs(uri))
+    if not str(uri):
+        raise ProgramError("'' names no program, expected a file, a folder, or a corpus")
     path = Path(uri)
     if mlgo.is_described(path):
         return tuple(Program.of(name, str(file), file, project or _project(path, name)) for name, file, project in mlgo.described(path))

@@ -5,10 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym.errors import PolicyError
 from mlcb_gym.spec import MASK, acting_agent
 
 
 def advice_of(output: np.ndarray, observation: dict[str, Any]) -> int | float:
-    """Return the best allowed choice of logits, ``[actions]``, or the value, ``[1]``, of an agent that has no mask."""
+    """Return the best allowed choice of logits, ``[actions]``, or the value, ``[1]``, of an agent that has no mask. A NaN is not allowed.
+
+    Raises:
+        PolicyError: all logits that the mask allows are NaN.
+    """
     _, seen = acting_agent(observation)
-    return int(np.where(seen[MASK] > 0, output, -np.inf).argmax()) if MASK in seen else float(output[0])
+    return _best(output, seen[MASK] > 0) if MASK in seen else float(output[0])
+
+
+def _best(logits: np.ndarray, allowed: np.ndarray) -> int:
+    (candidates,) = np.nonzero(allowed & ~np.isnan(logits))
+    if not candidates.size:
+        raise PolicyError("the model says NaN for all that its mask allows, expected a number")
+    return int(candidates[logits[candidates].argmax()])

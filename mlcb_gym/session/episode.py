@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -47,7 +48,7 @@ class Episode:
         self._host, self._serializer, self._local, self._give_up = host, serializer, local, give_up
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self.cache: Mapping[str, int] = {}
-        self._child: int | None = None
+        self._child: weakref.finalize[[int], Episode] | None = None  # closes its pidfd, also where nobody calls close
         self._introduced = False  # whether the message with its process id came
         self._received: _native.Message | None = None
         self._fault: CompilerError | SessionLost | None = None
@@ -133,9 +134,7 @@ class Episode:
         self._host.close()
         child, self._child = self._child, None
         if child is not None:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(child, signal.SIGKILL)
-            os.close(child)
+            _kill(child)
 
     def _understood(self, message: _native.Message) -> _native.Message:
         """Return an observation or an end; any other message ends the episode with an error."""
@@ -186,7 +185,15 @@ class Episode:
         """Opens the child's process: its number alone may belong to another process by the time it is needed."""
         if self._local and pid != os.getpid():  # a scripted compiler is a thread of ours
             with suppress(ProcessLookupError):
-                self._child = os.pidfd_open(pid)
+                self._child = weakref.finalize(self, os.close, os.pidfd_open(pid))
+
+
+def _kill(child: "weakref.finalize[[int], Episode]") -> None:
+    """Ends a process, and closes its descriptor, which is closed already where the interpreter ends."""
+    if kept := child.peek():
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(kept[2][0], signal.SIGKILL)
+    child()
 
 
 def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:

@@ -2,15 +2,21 @@
 """The workers of this machine for sessions on other machines, as `mlcb serve` runs them."""
 
 import subprocess
+import sys
 import time
 from contextlib import suppress
 
 from mlcb_gym import _native
+from mlcb_gym.errors import SessionLost
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.remote import open_grpc
-from mlcb_gym.session.worker import end_worker, start_worker
+from mlcb_gym.session.worker import Terms, end_worker, start_worker
 
 POLL_SECONDS = 0.5
+SHORTAGE_SECONDS = 0.1
+
+EPISODES = 128
+IDLE_SECONDS = 1800.0
 
 
 class Relay:
@@ -21,15 +27,19 @@ class Relay:
     Args:
         uri: ``grpc://HOST:PORT?cert=FILE&key=FILE&token=FILE``; port 0 is any that is free.
         workers: how many sessions at most; more wait.
+        episodes: how many episodes and clones of one session at once; more are refused.
+        idle_seconds: after which a session that says nothing gives its place back.
+        terms: what its workers grant; by default bitcode alone, no runs, and the limits that episodes have by default.
 
     Raises:
         TaskError: the URI is of another form, or not allowed without TLS and a token.
         SessionLost: the port is taken.
     """
 
-    def __init__(self, uri: str, *, workers: int) -> None:
-        self._place = open_grpc(uri, listens=True)
-        self._limit = workers
+    def __init__(self, uri: str, *, workers: int, episodes: int = EPISODES, idle_seconds: float = IDLE_SECONDS, terms: Terms | None = None) -> None:
+        self._place = open_grpc(uri, listens=True, episodes=episodes, idle_seconds=idle_seconds)
+        self._limit, self._terms = workers, terms or Terms()
+        self._is_short = False
         self._workers: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -38,7 +48,8 @@ class Relay:
         return self._place.address
 
     def serve(self, seconds: float = POLL_SECONDS) -> None:
-        """Accepts the next session, if one comes in time and there is a worker for it.
+        """Accepts the next session, if one comes in time and there is a worker for it. Where the machine has nothing left to start one with, the
+        session is closed, stderr says so once, and the next one is tried.
 
         Raises:
             ToolchainError: there is no `mlcb-worker`.
@@ -46,8 +57,11 @@ class Relay:
         self._workers = [worker for worker in self._workers if worker.poll() is None]
         if len(self._workers) >= self._limit:
             return time.sleep(seconds)
-        with translated(), suppress(_native.Timeout):
-            self._place.join(self._start, seconds)
+        try:
+            with translated(), suppress(_native.Timeout):
+                self._place.join(self._start, seconds)
+        except SessionLost as error:
+            self._rest(error)
 
     def close(self) -> None:
         """Ends all sessions and their workers. May be called twice."""
@@ -59,9 +73,16 @@ class Relay:
         self._workers.clear()
 
     def _start(self) -> int:
-        worker, control = start_worker()
+        worker, control = start_worker(terms=self._terms)
         self._workers.append(worker)
+        self._is_short = False
         return control
+
+    def _rest(self, error: SessionLost) -> None:
+        if not self._is_short:
+            print(f"mlcb: a session was refused: {error}", file=sys.stderr, flush=True)
+        self._is_short = True
+        time.sleep(SHORTAGE_SECONDS)
 
     def __enter__(self) -> "Relay":
         return self

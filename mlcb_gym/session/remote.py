@@ -41,8 +41,14 @@ class RemoteSession(ForkServerSession):
         return {"program": request.program.name, "bitcode": b64encode(bitcode).decode()}
 
 
-def open_grpc(uri: str, *, listens: bool) -> _native.Grpc:
+def open_grpc(uri: str, *, listens: bool, episodes: int | None = None, idle_seconds: float = 0.0) -> _native.Grpc:
     """An end of a ``grpc://HOST:PORT``.
+
+    Args:
+        uri: the place, with its options.
+        listens: whether this end is called.
+        episodes: how many a server allows a connection at once; by default more than a machine can bear.
+        idle_seconds: after which a server closes a connection on which nothing was said; never if 0.
 
     Raises:
         TaskError: the URI is of another form, or not allowed without TLS and a token.
@@ -50,6 +56,6 @@ def open_grpc(uri: str, *, listens: bool) -> _native.Grpc:
     """
     with translated():
         try:
-            return _native.Grpc(uri, listens)
+            return _native.Grpc(uri, listens, episodes, idle_seconds)
         except _native.InvalidArgument as error:
             raise TaskError(str(error)) from error

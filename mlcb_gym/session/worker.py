@@ -5,12 +5,35 @@ import socket
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 
 from mlcb_gym import _native, toolchain
 from mlcb_gym.session.fork_server import ForkServerSession
+from mlcb_gym.session.request import Limits
 
 STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a worker grants to who begins episodes in it.
+
+    Args:
+        limits: of an episode at most: a request lowers them alone, and its 0 is not "none".
+        paths: programs may be files of this machine, not only bitcode.
+        runs: programs may be run, to be timed.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    paths: bool = False
+    runs: bool = False
+
+    @property
+    def options(self) -> list[str]:
+        """The options of `mlcb-worker`."""
+        most = [f"--{name.replace('_', '-')}={value}" for name, value in vars(self.limits).items()]
+        return most + ["--no-paths"] * (not self.paths) + ["--no-runs"] * (not self.runs)
 
 
 class WorkerSession(ForkServerSession):
@@ -53,12 +76,13 @@ class WorkerSession(ForkServerSession):
         return _native.LearnerEnd(control)
 
 
-def start_worker(snapshots: int | None = None) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a worker, which ends with its control channel; returns it and the socket of the channel."""
+def start_worker(snapshots: int | None = None, terms: Terms | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a worker, which ends with its control channel; returns it and the socket of the channel. Without terms it grants everything."""
+    options = [] if snapshots is None else [f"--snapshots={snapshots}"]
     ours, theirs = socket.socketpair()
     with closing(ours), theirs:
         process = subprocess.Popen(
-            [toolchain.worker(), "--control-fd", str(theirs.fileno()), *([] if snapshots is None else [f"--snapshots={snapshots}"])],
+            [toolchain.worker(), "--control-fd", str(theirs.fileno()), *options, *([] if terms is None else terms.options)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C in a terminal is for this process, which may still want an answer

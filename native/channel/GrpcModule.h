@@ -14,6 +14,7 @@ struct GrpcPlace {
   std::string Authority;        // what the other's certificate must be signed by; a server without it takes clients without one
   std::string Certificate, Key; // of this end
   std::string Token;            // both ends must have the same; none if empty
+  GrpcBounds Bounds;
 
   bool isEncrypted() const { return !(Listens ? Certificate : Authority).empty(); }
 };
@@ -27,4 +28,4 @@ public:
 } // namespace mlcb
 
 /// The version is that of GrpcModule and all that it is passed.
-extern "C" [[gnu::visibility("default")]] const mlcb::GrpcModule *mlcbGrpcV1();
+extern "C" [[gnu::visibility("default")]] const mlcb::GrpcModule *mlcbGrpcV2();

@@ -52,6 +52,8 @@ Expected<std::string> contents(const Uri &Where, std::string_view Option, const 
 Expected<void> trimToken(const Uri &Where, std::string &Token) {
   while (!Token.empty() && (Token.back() == '\n' || Token.back() == '\r'))
     Token.pop_back();
+  if (Token.empty())
+    return Where.invalid("the token is empty, expected one line of printable characters without spaces");
   if (std::ranges::all_of(Token, [](char C) { return C > ' ' && C < 127; }))
     return {};
   return Where.invalid("the token is not one line of printable characters without spaces");
@@ -70,7 +72,7 @@ Expected<void> readFiles(const Uri &Where, GrpcPlace &Place) {
       return Unexpected(Text.error());
     One.Into = std::move(*Text);
   }
-  return trimToken(Where, Place.Token);
+  return Place.Token.empty() ? Expected<void>() : trimToken(Where, Place.Token);
 }
 
 Expected<void> check(const Uri &Where, const GrpcPlace &Place) {
@@ -107,14 +109,15 @@ GrpcModule::~GrpcModule() = default;
 
 bool compilerListens(const Uri &Where) { return Where.option("server") == "compiler"; }
 
-Expected<std::unique_ptr<GrpcRendezvous>> openGrpc(const Uri &Where, bool Listens) {
+Expected<std::unique_ptr<GrpcRendezvous>> openGrpc(const Uri &Where, bool Listens, const GrpcBounds &Bounds) {
   auto Place = Where.allow(GrpcOptions).and_then([&] { return checkServer(Where); }).and_then([&] { return readPlace(Where, Listens); });
   if (!Place)
     return Unexpected(Place.error());
-  static const auto Get = findInModule("libmlcb_grpc.so", "mlcbGrpcV1");
+  Place->Bounds = Bounds;
+  static const auto Get = findInModule("libmlcb_grpc.so", "mlcbGrpcV2");
   if (!Get)
     return Where.invalid("gRPC is needed: " + Get.error().Message);
-  return reinterpret_cast<decltype(&mlcbGrpcV1)>(*Get)()->open(*Place);
+  return reinterpret_cast<decltype(&mlcbGrpcV2)>(*Get)()->open(*Place);
 }
 
 } // namespace mlcb

@@ -12,6 +12,12 @@ namespace mlcb {
 /// The options of a `grpc://HOST:PORT`: who listens there, and what proves to each end that the other may be there.
 inline constexpr std::string_view GrpcOptions[] = {"serdes", "timeout", "server", "ca", "cert", "key", "token"};
 
+/// What a server grants to who calls it.
+struct GrpcBounds {
+  size_t Episodes = 1000; // of one connection at once, clones among them
+  double IdleSeconds = 0; // after which a connection is closed on which nothing was said; never if 0
+};
+
 /// One end of a place. A client's connect() waits until somebody there takes its call, a server's until somebody calls.
 class GrpcRendezvous : public Rendezvous {
 public:
@@ -24,6 +30,6 @@ bool compilerListens(const Uri &Where);
 
 /// Opens libmlcb_grpc.so where that was not done yet; who listens does so from here on. The files are read that the options, or else
 /// MLCB_TLS_CA, MLCB_TLS_CERT, MLCB_TLS_KEY and MLCB_TOKEN_FILE name. Anything but loopback must be encrypted and have a token.
-Expected<std::unique_ptr<GrpcRendezvous>> openGrpc(const Uri &Where, bool Listens);
+Expected<std::unique_ptr<GrpcRendezvous>> openGrpc(const Uri &Where, bool Listens, const GrpcBounds &Bounds = {});
 
 } // namespace mlcb

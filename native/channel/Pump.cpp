@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "channel/Pump.h"
 
+#include "channel/Thread.h"
+
 #include <poll.h>
-#include <thread>
 #include <vector>
 
 namespace mlcb {
@@ -39,14 +40,20 @@ bool carry(Channel &From, Channel &To, std::span<std::byte> Buffer) {
 
 } // namespace
 
-void pump(std::unique_ptr<Channel> A, std::unique_ptr<Channel> B) {
-  std::thread([A = std::move(A), B = std::move(B)] {
-    std::vector<std::byte> Buffer(BufferSize);
+Expected<void> pump(std::unique_ptr<Channel> A, std::unique_ptr<Channel> B) {
+  struct Joined {
+    std::unique_ptr<Channel> A, B;
+    std::vector<std::byte> Buffer;
+  };
+  auto Both = std::make_shared<Joined>(Joined{std::move(A), std::move(B), std::vector<std::byte>(BufferSize)});
+  auto Carrier = Thread::start([Both = std::move(Both)] {
+    auto &[A, B, Buffer] = *Both;
     while (carry(*A, *B, Buffer) && carry(*B, *A, Buffer)) {
       pollfd Ends[] = {{A->fileno(), POLLIN, 0}, {B->fileno(), POLLIN, 0}};
       ::poll(Ends, 2, -1);
     }
-  }).detach();
+  });
+  return Carrier.map([](Thread &Running) { Running.detach(); });
 }
 
 } // namespace mlcb

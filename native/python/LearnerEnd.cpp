@@ -121,14 +121,17 @@ private:
 /// A place to which others call, or from which we do.
 class Grpc {
 public:
-  Grpc(const std::string &Uri, bool Listens) : Place(waiting([&] { return openGrpc(mlcb::Uri::parse(Uri), Listens); })) {}
+  Grpc(const std::string &Uri, bool Listens, std::optional<size_t> Episodes, double IdleSeconds)
+      : Place(waiting([&] {
+          return openGrpc(mlcb::Uri::parse(Uri), Listens, {.Episodes = Episodes.value_or(GrpcBounds().Episodes), .IdleSeconds = IdleSeconds});
+        })) {}
 
   std::string address() const { return open().address(); }
   PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
 
   void join(const nb::callable &Start, double Timeout) const {
     auto Caller = waiting([&, Kept = (open(), Place)] { return Kept->connect(after(Timeout), signalRaised); });
-    pump(std::move(Caller), adoptSocket(nb::cast<int>(Start())));
+    unwrap(pump(std::move(Caller), adoptSocket(nb::cast<int>(Start()))));
   }
 
   void close() {
@@ -148,7 +151,9 @@ private:
 
 void bindGrpc(nb::module_ &Module) {
   nb::class_<Grpc>(Module, "Grpc", "An end of a grpc://HOST:PORT: of whoever listens there, or of one who calls.")
-      .def(nb::init<const std::string &, bool>(), "uri"_a, "listens"_a)
+      .def(nb::init<const std::string &, bool, std::optional<size_t>, double>(), "uri"_a, "listens"_a, "episodes"_a = nb::none(),
+           "idle_seconds"_a = GrpcBounds().IdleSeconds,
+           "A server allows a connection so many `episodes` at once, and closes one on which nothing was said for `idle_seconds`, unless it is 0.")
       .def_prop_ro("address", &Grpc::address, "host:port, with the port that was found for 0.")
       .def("host", &Grpc::host, nb::rv_policy::take_ownership, "The learner's end of the next conversation; connect() waits for it.")
       .def("join", &Grpc::join, "start"_a, "timeout"_a,

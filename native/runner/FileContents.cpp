@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/FileContents.h"
 
+#include <filesystem>
 #include <fstream>
 
 namespace mlcb {
 
 Expected<std::string> readFile(const std::string &Path) {
+  std::error_code Why;
+  if (std::filesystem::is_fifo(Path, Why)) // which would be waited for
+    return fail(ErrorKind::InvalidArgument, Path + " is a FIFO, expected a file");
   std::ifstream File(Path, std::ios::binary);
   if (!File)
     return failErrno(Path);

@@ -3,6 +3,7 @@
 
 #include "runner/PolicyManifest.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mlcb {
@@ -37,27 +38,30 @@ Expected<int64_t> InProcessRunner::choose(size_t Agent) {
 }
 
 Expected<double> InProcessRunner::value(size_t Agent) {
-  return run(Agent).map([&] { return static_cast<double>(Outputs[Agent][0]); });
+  if (auto Done = run(Agent); !Done)
+    return Unexpected(Done.error());
+  const float Said = Outputs[Agent][0];
+  if (std::isnan(Said))
+    return fail(ErrorKind::InvalidArgument, "the model of agent '" + std::string(Spec.Task.Agents[Agent].Name) + "' says NaN, expected a number");
+  return Said;
 }
 
 int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal) {
-  int64_t First = -1, Best = -1;
-  for (size_t I = 0; I < Logits.size(); ++I) {
-    if (!Legal.empty() && !Legal[I])
-      continue;
-    const auto Index = static_cast<int64_t>(I);
-    First = First < 0 ? Index : First;
-    if (!std::isnan(Logits[I]) && (Best < 0 || Logits[I] > Logits[static_cast<size_t>(Best)]))
-      Best = Index;
-  }
-  return Best >= 0 ? Best : First;
+  int64_t Best = -1;
+  for (size_t I = 0; I < Logits.size(); ++I)
+    if ((Legal.empty() || Legal[I]) && !std::isnan(Logits[I]) && (Best < 0 || Logits[I] > Logits[static_cast<size_t>(Best)]))
+      Best = static_cast<int64_t>(I);
+  return Best;
 }
 
 Expected<int64_t> bestAllowed(std::span<const float> Logits, std::span<const int8_t> Legal, const AgentSpec &Agent) {
   const int64_t Best = maskedArgmax(Logits, Legal);
-  if (Best < 0)
-    return fail(ErrorKind::InvalidArgument, "the mask of agent '" + std::string(Agent.Name) + "' allows nothing");
-  return Best;
+  if (Best >= 0)
+    return Best;
+  const bool Allows = Legal.empty() || std::ranges::any_of(Legal, [](int8_t Bit) { return Bit != 0; });
+  const std::string Name = "agent '" + std::string(Agent.Name) + "'";
+  return fail(ErrorKind::InvalidArgument, Allows ? "the model of " + Name + " says NaN for all that its mask allows, expected a number"
+                                                 : "the mask of " + Name + " allows nothing");
 }
 
 } // namespace mlcb

@@ -31,11 +31,10 @@ protected:
   std::vector<std::vector<float>> Outputs; // [agent]
 };
 
-/// The legal index of the largest logit; one that is NaN counts as masked. The first legal one where all are NaN, -1 where none is
-/// legal. An empty mask allows everything.
+/// The legal index of the largest logit; one that is NaN counts as masked. -1 where there is none. An empty mask allows everything.
 int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal);
 
-/// Likewise, what the agent is advised; an error where nothing is legal.
+/// Likewise, what the agent is advised; an error where nothing is legal, or all that is legal is NaN.
 Expected<int64_t> bestAllowed(std::span<const float> Logits, std::span<const int8_t> Legal, const AgentSpec &Agent);
 
 } // namespace mlcb

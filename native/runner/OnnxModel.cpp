@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
 
 namespace mlcb {
@@ -186,6 +187,9 @@ template <class CreateT> Expected<OnnxModel> OnnxModel::open(const std::string &
 }
 
 Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks, const std::string &CustomOperators) {
+  std::error_code Why;
+  if (const auto Status = std::filesystem::status(Path, Why); std::filesystem::exists(Status) && !std::filesystem::is_regular_file(Status))
+    return fail(ErrorKind::InvalidArgument, Path + " is no regular file, expected an ONNX model"); // a FIFO would be waited for
   return open(Path, Agent, Prepacks, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) -> Expected<void> {
     const OrtApi &Api = *Library.Api;
     if (!CustomOperators.empty()) // the session keeps the library open

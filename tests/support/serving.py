@@ -28,9 +28,9 @@ class Served:
 
 
 @contextmanager
-def serving(uri: str = "grpc://127.0.0.1:0", *, within: Sequence[str] = ()) -> Iterator[Served]:
-    """A running `mlcb serve`, started by a command that runs commands: ``within``."""
-    with subprocess.Popen([*within, *SERVE, uri, "--workers", "2"], stdout=subprocess.PIPE, text=True) as process:
+def serving(uri: str = "grpc://127.0.0.1:0", *options: str, within: Sequence[str] = ()) -> Iterator[Served]:
+    """A running `mlcb serve` with options, started by a command that runs commands: ``within``."""
+    with subprocess.Popen([*within, *SERVE, uri, "--workers", "2", *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Served(process)
         finally:

@@ -121,6 +121,8 @@ Error Client::why(const grpc::Status &How) const {
     return {ErrorKind::Timeout, There + "nobody answered in time: " + How.error_message()};
   if (How.error_code() == grpc::StatusCode::UNIMPLEMENTED)
     return {ErrorKind::ProtocolError, There + "the server does not speak this protocol"};
+  if (How.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED)
+    return {ErrorKind::SystemError, There + How.error_message()};
   return {ErrorKind::PeerError, There + How.error_message()};
 }
 
@@ -180,8 +182,10 @@ Expected<std::string> Client::lend(const FileDescriptor &Lent) {
   auto Beside = call(*Name, after(LendSeconds), {});
   if (!Beside)
     return Unexpected(Beside.error());
-  pump(socketChannel(FileDescriptor(::fcntl(Lent.get(), F_DUPFD_CLOEXEC, 0))), grpcChannel(std::move(*Beside), shared_from_this()));
-  return Name;
+  FileDescriptor Kept(::fcntl(Lent.get(), F_DUPFD_CLOEXEC, 0));
+  if (!Kept)
+    return failErrno("a descriptor cannot be lent");
+  return pump(socketChannel(std::move(Kept)), grpcChannel(std::move(*Beside), shared_from_this())).map([&] { return *Name; });
 }
 
 /// Hands on to a client that the channels share.

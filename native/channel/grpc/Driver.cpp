@@ -22,7 +22,11 @@ std::chrono::system_clock::time_point wallClock(Deadline Until) {
 
 } // namespace
 
-Bell::Bell() : Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+bool Bell::make() {
+  if (!Fd)
+    Fd.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return static_cast<bool>(Fd);
+}
 
 void Bell::ring() {
   if (std::exchange(Sleeps, false))

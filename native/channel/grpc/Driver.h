@@ -25,7 +25,8 @@ protected:
 /// A descriptor that becomes readable when somebody sleeps and there is something to do. Its users lock.
 class Bell {
 public:
-  Bell();
+  Bell() { (void)make(); }
+  bool make(); // where descriptors were short; false where they still are
   int fileno() const { return Fd.get(); }
   void ring();
   void silence();

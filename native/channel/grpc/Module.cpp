@@ -43,7 +43,7 @@ std::span<const std::pair<const char *, int>> commonArguments() {
 
 } // namespace mlcb
 
-const mlcb::GrpcModule *mlcbGrpcV1() {
+const mlcb::GrpcModule *mlcbGrpcV2() {
   static const auto *Only = std::make_unique<mlcb::Module>().release(); // for ever: threads may use it while the process ends
   return Only;
 }

@@ -4,6 +4,7 @@
 
 #include "channel/FdChannel.h"
 #include "channel/Pump.h"
+#include "channel/grpc/Acceptor.h"
 #include "channel/grpc/GrpcChannel.h"
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -15,6 +16,7 @@ namespace mlcb {
 namespace {
 
 constexpr size_t MaxWaiting = 256; // calls that nobody took yet
+constexpr int HandshakeMilliseconds = 20'000;
 
 class Exchange;
 
@@ -45,8 +47,14 @@ public:
     return Found == Context.client_metadata().end() ? "" : std::string(Found->second.data(), Found->second.size());
   }
   const std::string &method() const { return Context.method(); }
+  std::string peer() const { return Context.peer(); }
+
+  /// Counts among the streams of its connection from here on.
+  void enter(Visit Counted) { Place = std::move(Counted); }
+  const Visit &place() const { return Place; }
 
   using Stream::listen;
+  using Stream::makeBells;
 
 private:
   void onCalled(bool Ok);
@@ -59,7 +67,9 @@ private:
   void finish() override { Line.Finish(grpc::Status::OK, Finish.begin()); }
   void cancel() override { Context.TryCancel(); }
   bool readsToTheEnd() const override { return false; }
+  void onHeard() override { Place.hear(); }
 
+  Visit Place;
   Exchange &Owner;
   grpc::GenericServerContext Context;
   grpc::GenericServerAsyncReaderWriter Line{&Context};
@@ -77,11 +87,11 @@ bool same(std::string_view A, std::string_view B) {
 
 class Exchange final : public Connection, public std::enable_shared_from_this<Exchange> {
 public:
-  explicit Exchange(std::string Token) : Token(std::move(Token)) {}
+  explicit Exchange(const GrpcPlace &Place) : Token(Place.Token), Bounds(Place.Bounds), Door(Place.Bounds) {}
   ~Exchange() override;
 
-  /// The port, or 0 where it cannot be had.
-  int open(const GrpcPlace &Place);
+  /// The port.
+  Expected<int> open(const GrpcPlace &Place);
 
   /// The next caller, answered; null at the deadline.
   Expected<std::shared_ptr<Stream>> next(Deadline Until, const InterruptCheck &Interrupted);
@@ -93,9 +103,11 @@ public:
 
 private:
   std::shared_ptr<ServerStream> first();
+  const char *admit(ServerStream &New, bool IsSession);
   bool isFull();
 
   std::string Token;
+  GrpcBounds Bounds;
   std::mutex Lock;
   Bell Called;
   std::deque<std::shared_ptr<ServerStream>> Callers;
@@ -104,6 +116,7 @@ private:
   grpc::ServerCompletionQueue *Queue = nullptr; // the driver's
   std::unique_ptr<grpc::Server> Server;
   std::unique_ptr<Driver> Works;
+  Acceptor Door;
 };
 
 void ServerStream::expect(Driver &Works, Exchange &Owner, grpc::AsyncGenericService &Service, grpc::ServerCompletionQueue &Queue) {
@@ -130,28 +143,33 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const GrpcPlace &Place) {
   return grpc::SslServerCredentials(Options);
 }
 
-int Exchange::open(const GrpcPlace &Place) {
-  int Port = 0;
+Expected<int> Exchange::open(const GrpcPlace &Place) {
+  auto Port = Door.listen(Place.Address);
+  if (!Port)
+    return Port;
   grpc::ServerBuilder Builder;
-  Builder.AddListeningPort(Place.Address, credentials(Place), &Port);
+  auto Accepted = Builder.experimental().AddExternalConnectionAcceptor(grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+                                                                       credentials(Place));
   for (const auto &[Name, Value] : commonArguments())
     Builder.AddChannelArgument(Name, Value);
-  Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0); // a port that is taken is taken
+  Builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, HandshakeMilliseconds);
+  Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(2 * (Bounds.Episodes + 1))); // those that are about to be closed too
   Builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   Builder.RegisterAsyncGenericService(&Service);
   auto Made = Builder.AddCompletionQueue();
   Queue = Made.get();
   Server = Builder.BuildAndStart();
   Works = std::make_unique<Driver>(std::move(Made));
-  if (!Server || Port <= 0)
-    return 0;
+  if (!Server)
+    return fail(ErrorKind::SystemError, "cert and key do not fit");
   expect();
-  return Port;
+  return Door.start(std::move(Accepted)).map([&] { return *Port; });
 }
 
 Exchange::~Exchange() {
   if (!Works)
     return;
+  Door.stop();
   Works->delegate();
   if (Server)
     Server->Shutdown(std::chrono::system_clock::now()); // no channel is left
@@ -165,8 +183,8 @@ void Exchange::arrive(std::shared_ptr<ServerStream> New) {
     return New->refuse(grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
   const std::string Name = New->header(NameHeader);
   const std::scoped_lock Held(Lock);
-  if (isFull())
-    return New->refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait at the server");
+  if (const char *Why = admit(*New, Name.empty()))
+    return New->refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, Why);
   New->listen();
   if (!Name.empty() && New->answer())
     Lent[Name] = New;
@@ -174,6 +192,19 @@ void Exchange::arrive(std::shared_ptr<ServerStream> New) {
     return;
   Callers.push_back(std::move(New));
   Called.ring();
+}
+
+/// Counts it; the reason where there is no place for it.
+const char *Exchange::admit(ServerStream &New, bool IsSession) {
+  const auto Caller = Door.find(New.peer());
+  if (!Caller || !New.makeBells())
+    return "the server has no descriptors left";
+  if (isFull())
+    return "too many calls wait at the server";
+  if (!IsSession && !Caller->hasSession())
+    return "an episode without a session";
+  New.enter(Visit(Caller, IsSession));
+  return nullptr;
 }
 
 bool Exchange::isFull() {
@@ -214,8 +245,12 @@ FileDescriptor Exchange::collect(const std::string &Name) {
   auto Pair = socketPair();
   if (Found.empty() || !Pair)
     return {};
-  pump(socketChannel(std::move(Pair->first)), grpcChannel(std::move(Found.mapped()), shared_from_this()));
-  return std::move(Pair->second);
+  if (Found.mapped()->place().exceeds(Bounds.Episodes)) { // closed at both ends, before it says anything
+    Found.mapped()->hangUp(Clock::now());
+    return std::move(Pair->second);
+  }
+  auto Carried = pump(socketChannel(std::move(Pair->first)), grpcChannel(std::move(Found.mapped()), shared_from_this()));
+  return Carried ? std::move(Pair->second) : FileDescriptor();
 }
 
 class Listener final : public GrpcRendezvous {
@@ -241,12 +276,11 @@ private:
 } // namespace
 
 Expected<std::unique_ptr<GrpcRendezvous>> grpcServer(const GrpcPlace &Place) {
-  auto Open = std::make_shared<Exchange>(Place.Token);
-  const int Port = Open->open(Place);
-  if (Port <= 0)
-    return fail(ErrorKind::SystemError,
-                "cannot listen at grpc://" + Place.Address + ": the port is taken, the address is not this machine's, or cert and key do not fit");
-  return std::make_unique<Listener>(std::move(Open), Place.Address.substr(0, Place.Address.rfind(':') + 1) + std::to_string(Port));
+  auto Open = std::make_shared<Exchange>(Place);
+  const auto Port = Open->open(Place);
+  if (!Port)
+    return fail(ErrorKind::SystemError, "cannot listen at grpc://" + Place.Address + ": " + Port.error().Message);
+  return std::make_unique<Listener>(std::move(Open), Place.Address.substr(0, Place.Address.rfind(':') + 1) + std::to_string(*Port));
 }
 
 } // namespace mlcb

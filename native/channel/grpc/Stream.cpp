@@ -184,6 +184,11 @@ void Stream::markFinished() {
   Finished = Over = Broken = true;
 }
 
+bool Stream::makeBells() {
+  const std::scoped_lock Held(Lock);
+  return In.make() && Out.make();
+}
+
 void Stream::listen() {
   std::unique_lock Held(Lock);
   Reading = Taking = false;
@@ -231,6 +236,7 @@ bool Stream::keep() {
 }
 
 void Stream::onRead(bool Ok) {
+  onHeard();
   std::unique_lock Held(Lock);
   Reading = false;
   Over = Over || !Ok || !keep();
@@ -242,6 +248,7 @@ void Stream::onRead(bool Ok) {
 }
 
 void Stream::onWritten(bool Ok) {
+  onHeard();
   std::unique_lock Held(Lock);
   Outgoing.pop_front();
   if (!Ok) {

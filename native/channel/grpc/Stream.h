@@ -77,12 +77,18 @@ protected:
 
   const std::shared_ptr<Stream> &self() const { return Self; }
 
+  /// Whether it can be waited for; false where descriptors are short.
+  bool makeBells();
+
   /// Hears what the other end says.
   void listen();
   /// True where the call may be taken, which is an operation under way until onTaken().
   bool mayTake();
   /// From here on nothing but the end is begun.
   void markFinished();
+
+  /// The other end said something, or took what was sent.
+  virtual void onHeard() {}
 
   void onTaken(bool);
   void onAnswered(bool Ok);

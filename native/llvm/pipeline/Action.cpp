@@ -14,6 +14,12 @@ namespace {
 // attributor miscompiles; the others crash (LLVM 22.1.8).
 constexpr StringLiteral Forbidden[] = {"attributor", "attributor-cgscc", "codegenprepare", "unify-loop-exits", "fix-irreducible"};
 
+// These write files, or open what shows them; one of them names its files after functions of the program.
+constexpr StringLiteral WritesFiles[] = {"dot-", "view-", "insert-gcov-profiling"};
+
+// These read files that the action names.
+constexpr StringLiteral ReadsFiles[] = {"memprof-use", "extract-blocks"};
+
 bool isNameChar(char C) { return isAlnum(C) || C == '-' || C == '_' || C == '.'; }
 
 Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
@@ -34,6 +40,14 @@ SmallVector<StringRef> splitStages(StringRef Text) {
   return Stages;
 }
 
+/// Whether an option may make LLVM open a file: numbers and words are values, but not of an option that is called after files.
+bool namesFile(StringRef Name, StringRef Value) {
+  double Number;
+  if (Value.trim().empty() || is_contained({"true", "false"}, Value.trim()) || !Value.trim().getAsDouble(Number))
+    return false;
+  return Value.contains('/') || any_of(ArrayRef<StringRef>{"file", "dir", "path", "output"}, [&](StringRef Part) { return Name.contains(Part); });
+}
+
 /// Reads `{name=value,...}` at the beginning of a stage and takes it off.
 Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
   std::vector<OptionSetting> Options;
@@ -44,6 +58,8 @@ Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
   auto [Inside, Rest] = Text.split('}');
   for (StringRef Setting : split(Inside, ',')) {
     auto [Name, Value] = Setting.trim().split('=');
+    if (namesFile(Name, Value))
+      return invalid("option '" + Name.trim() + "' is never set by an action: '" + Value.trim() + "' may be a file");
     Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});
   }
   Text = Rest.trim();
@@ -83,6 +99,10 @@ Expected<std::string> rewritePipeline(StringRef Text) {
     }
     if (is_contained(Forbidden, Name))
       return invalid("pass '" + Name + "' is never an action: it miscompiles or crashes in LLVM 22");
+    if (any_of(WritesFiles, [&](StringRef Begin) { return Name.starts_with(Begin); }))
+      return invalid("pass '" + Name + "' is never an action: it writes files");
+    if (is_contained(ReadsFiles, Name))
+      return invalid("pass '" + Name + "' is never an action: it reads files");
     Text = Text.drop_front(Name.size());
     StringRef Parameters = parametersAt(Text);
     Text = Text.drop_front(Parameters.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/Limits.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <fcntl.h>
@@ -25,6 +26,17 @@ void limit(int Resource, uint64_t Soft, uint64_t Hard) {
   setrlimit(static_cast<__rlimit_resource_t>(Resource), &Values);
 }
 
+constexpr double Decades = 1e9; // seconds: as good as no limit, and any clock counts them
+
+Expected<void> lower(const char *Name, double &Asked, double Most) {
+  if (!(Asked >= 0))
+    return fail(ErrorKind::InvalidArgument, std::string("limits: ") + Name + " is " + std::to_string(Asked) + ", expected 0 (none) or more");
+  if (Most > 0 && Asked == 0)
+    Asked = Most;
+  Asked = std::min(Asked, Most > 0 ? Most : Decades);
+  return {};
+}
+
 int WatchedSocket = -1;
 
 bool hasHungUp(int Socket) {
@@ -39,6 +51,12 @@ void onSocketEvent(int) {
 
 } // namespace
 
+Expected<void> Limits::lowerTo(const Limits &Most) {
+  if (Most.MemoryBytes > 0)
+    MemoryBytes = MemoryBytes == 0 ? Most.MemoryBytes : std::min(MemoryBytes, Most.MemoryBytes);
+  return lower("cpu_seconds", CpuSeconds, Most.CpuSeconds).and_then([&] { return lower("turn_seconds", TurnSeconds, Most.TurnSeconds); });
+}
+
 void Limits::apply() const {
   limit(RLIMIT_CORE, 0, 0);
   if (CpuSeconds > 0) {
@@ -46,7 +64,7 @@ void Limits::apply() const {
     limit(RLIMIT_CPU, Seconds, Seconds + 1); // SIGKILL one second later
   }
   if (MemoryBytes > 0) {
-    uint64_t Bytes = addressSpaceBytes() + MemoryBytes;
+    const uint64_t Now = addressSpaceBytes(), Bytes = Now + std::min(MemoryBytes, RLIM_INFINITY - Now);
     limit(RLIMIT_AS, Bytes, Bytes);
   }
 }

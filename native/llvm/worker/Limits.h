@@ -2,6 +2,8 @@
 // The limits of an episode: CPU time, time of a turn, memory.
 #pragma once
 
+#include "spec/Error.h"
+
 #include <cstdint>
 
 namespace mlcb {
@@ -11,6 +13,9 @@ struct Limits {
   double CpuSeconds = 0;    // of the whole episode
   double TurnSeconds = 0;   // of one turn of the compiler, by the clock
   uint64_t MemoryBytes = 0; // of address space beyond what the process has when the limit is set
+
+  /// Keeps each within what Most has, where that has one; a negative one is an error.
+  Expected<void> lowerTo(const Limits &Most);
 
   /// Limits CPU time and memory of this process, and forbids core dumps. Beyond them come SIGXCPU and failing allocations.
   void apply() const;

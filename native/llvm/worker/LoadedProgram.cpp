@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/LoadedProgram.h"
 
-#include "llvm/process/ParentDeathSignal.h"
+#include "llvm/process/ProcessTree.h"
 
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -9,7 +9,6 @@
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 
-#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -85,17 +84,6 @@ void isolate(double LimitSeconds) {
     _exit(1);
 }
 
-/// Its status, once it has ended; what fork() says where there is none.
-Expected<int> wait(pid_t Child) {
-  if (Child < 0)
-    return failErrno("fork");
-  int Status = 0;
-  while (waitpid(Child, &Status, 0) < 0)
-    if (errno != EINTR)
-      return failErrno("waitpid");
-  return Status;
-}
-
 std::string describe(int Signal, double LimitSeconds) {
   if (Signal == SIGPROF || Signal == SIGXCPU)
     return ("it takes more than " + Twine(static_cast<int>(LimitSeconds)) + " s").str();
@@ -145,13 +133,10 @@ Expected<double> LoadedProgram::run(double LimitSeconds) const {
   if (Page == MAP_FAILED)
     return failErrno("mmap");
   auto *Shared = new (Page) Report;
-  const pid_t Self = getpid(), Child = fork();
-  if (Child == 0) {
-    endWithParent(Self);
+  const Expected<int> Status = runAsTree([&] {
     isolate(LimitSeconds);
     runHere(*Shared);
-  }
-  const Expected<int> Status = wait(Child);
+  });
   const Report Final = *Shared;
   munmap(Page, sizeof(Report));
   if (!Status)

@@ -12,7 +12,7 @@
 namespace mlcb {
 
 /// The machine code of a module, linked with what this process has loaded. Each run is a process of its own, with the program's variables as
-/// they begin: nothing that it does is seen here.
+/// they begin: nothing that it does is seen here, and what it forks ends with it.
 class LoadedProgram {
 public:
   /// Uses the module up. Whatever prevents its runs (another machine's code, no main, a library that is not loaded) is an error.

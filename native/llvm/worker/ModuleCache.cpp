@@ -73,6 +73,8 @@ Expected<const Program *> ModuleCache::load(StringRef Path) {
   sys::fs::file_status Status;
   if (std::error_code Error = sys::fs::status(Path, Status))
     return broken(Path, Error.message());
+  if (!sys::fs::is_regular_file(Status)) // a FIFO would never end, nor /dev/zero
+    return broken(Path, "it is no regular file");
   std::string Identity = identityOf(Status);
   if (const Program *Known = find(Path, Identity))
     return Known;

@@ -41,6 +41,9 @@ Expected<FileDescriptor> holdLane() {
 } // namespace
 
 Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program) {
+  if (!MayRun)
+    return fail(ErrorKind::InvalidArgument,
+                "program '" + Program->getSourceFileName() + "' is not run: this server runs none (mlcb serve --run-programs)");
   CurrentActivity Now("building a program to be timed");
   if (!Machine) {
     const TargetMachine &Usual = Target.targetMachine();

@@ -11,7 +11,7 @@ namespace mlcb {
 /// A race in this process; a fork of it has the programs that entered before.
 class ProcessTiming final : public InterleavedTiming {
 public:
-  explicit ProcessTiming(measure::Measurer &Target) : Target(Target) {}
+  ProcessTiming(measure::Measurer &Target, bool MayRun) : Target(Target), MayRun(MayRun) {}
 
   Expected<void> enter(std::unique_ptr<llvm::Module> Program) override;
   Expected<std::vector<double>> run() override;
@@ -20,6 +20,7 @@ private:
   Expected<void> round(std::vector<double> &Least, bool Backwards) const;
 
   measure::Measurer &Target;
+  bool MayRun;
   std::unique_ptr<llvm::TargetMachine> Machine; // at the level of code generation that clang -O3 has
   std::vector<LoadedProgram> Programs;
 };

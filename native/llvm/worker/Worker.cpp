@@ -31,9 +31,9 @@ Expected<std::string> chooseTriple(const Module &Program, const std::string &Wan
   if (Own.empty())
     return fail(ErrorKind::InvalidArgument, "program '" + Path.str() + "' does not say what target it is for");
   Triple Normal(Triple::normalize(Wanted.empty() ? Own.str() : Wanted));
-  if (!sameTarget(Own, Normal))
+  if (!sameTarget(Triple(Triple::normalize(Own.str())), Normal))
     return fail(ErrorKind::InvalidArgument, "program '" + Path.str() + "' is for target " + Own.str() + ", expected " + Normal.str());
-  return Own.str();
+  return sameTarget(Own, Normal) ? Own.str() : Normal.str(); // where the own one leaves a part out
 }
 
 /// Everything that the first question depends on.
@@ -43,9 +43,9 @@ measure::Key keyOf(std::string_view Request, const Program &P) {
 
 } // namespace
 
-Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits)
+Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted)
     : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions), Known(cantFail(measure::SharedCache::create(KnownBytes))),
-      Recurring(Limits) {}
+      Recurring(Limits), Granted(Granted) {}
 
 void Worker::serve() {
   while (Control.isOpen()) {
@@ -85,6 +85,8 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<BeginRequest> Request = BeginRequest::fromJson(Payload);
   if (!Request)
     return Unexpected(Request.error());
+  if (auto Allowed = Granted.applyTo(*Request); !Allowed)
+    return Allowed;
   Expected<const Configuration *> Config = Configs.find(Request->Digest);
   if (!Config)
     return Unexpected(Config.error());
@@ -113,7 +115,7 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
     Control.close(); // its end of file is for the worker alone
     Recurring.close();
     measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
-    ProcessTiming Timing(Target);
+    ProcessTiming Timing(Target, Granted.Runs);
     EpisodeRequest Episode{Request->Forbidden, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
     runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
   }

@@ -7,13 +7,14 @@
 #include "llvm/worker/Configurations.h"
 #include "llvm/worker/ModuleCache.h"
 #include "llvm/worker/Snapshots.h"
+#include "llvm/worker/Terms.h"
 
 namespace mlcb {
 
 /// Speaks on the control channel as docs/protocol.md has it. Single-threaded: a fork takes only the thread that calls it.
 class Worker {
 public:
-  Worker(FileDescriptor ControlSocket, SnapshotLimits Limits);
+  Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted);
 
   /// Serves until the control channel closes.
   void serve();
@@ -30,6 +31,7 @@ private:
   ModuleCache Programs;
   measure::SharedCache Known; // of programs, for all children
   Snapshots Recurring;
+  Terms Granted;
 };
 
 } // namespace mlcb

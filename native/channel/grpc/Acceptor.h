@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Accepts connections for gRPC, whose own listener is deaf for ever once descriptors ran out.
+#pragma once
+
+#include "channel/GrpcModule.h"
+#include "channel/Thread.h"
+#include "channel/grpc/Visitor.h"
+
+#include <grpcpp/server_builder.h>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace mlcb {
+
+/// A thread that accepts, bounds the number of connections, and closes those that say nothing. Where there are too many, the oldest one without a
+/// session makes room.
+class Acceptor {
+public:
+  explicit Acceptor(const GrpcBounds &Bounds) : Bounds(Bounds) {}
+  ~Acceptor() { stop(); }
+
+  /// Binds; returns the port, the one it was given for 0.
+  Expected<int> listen(const std::string &Address);
+
+  /// Accepts from here on, for a server that has started.
+  Expected<void> start(std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> Into);
+  void stop();
+
+  /// The connection of a peer, by gRPC's name for it; null where it is gone.
+  std::shared_ptr<Visitor> find(const std::string &Peer);
+
+private:
+  struct Connection {
+    FileDescriptor Socket; // beside gRPC's own
+    std::string Peer;
+    std::shared_ptr<Visitor> Counted;
+  };
+
+  void run();
+  void accept(int Listening);
+  bool makeRoom();
+  void hand(FileDescriptor Socket, int Listening);
+  void dropGone();
+  void dropSilent();
+
+  GrpcBounds Bounds;
+  std::vector<FileDescriptor> Listening;
+  FileDescriptor Stop;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> Into;
+  std::mutex Lock;
+  std::vector<Connection> Connections; // the oldest first
+  bool Starved = false;                // of descriptors, when it last accepted
+  std::optional<Thread> Running;       // last: it uses the rest
+};
+
+} // namespace mlcb
