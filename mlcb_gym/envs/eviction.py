@@ -49,14 +49,14 @@ class EvictionEnv(CompilerEnv):
     {stock}
 
     {imports}
-    >>> env = gymnasium.make("RegAllocEviction-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
+    >>> env = gymnasium.make("RegAllocEviction-v1", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(32)
     >>> info["program"], terminated
     ('embedded/train/fft', True)
-    >>> info["cost"], info["cost_default"]
+    >>> info["executed"], info["executed_default"]
     (990.0, 990.0)
-    {first_version}
+    {versions}
     """
 
     task = "eviction"

@@ -50,12 +50,12 @@ class PriorityEnv(CompilerEnv):
     {stock}
 
     {imports}
-    >>> env = gymnasium.make("RegAllocPriority-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
+    >>> env = gymnasium.make("RegAllocPriority-v1", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(env.unwrapped.default_action(observation))
-    >>> info["program"], info["cost"], info["cost_default"], terminated
+    >>> info["program"], info["executed"], info["executed_default"], terminated
     ('embedded/train/fft', 990.0, 990.0, True)
-    {first_version}
+    {versions}
     """
 
     task = "priority"

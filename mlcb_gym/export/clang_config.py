@@ -56,7 +56,11 @@ def write_clang_config(
     linking = _plugin_of_linker(path, options) if lto else []
     linking += ["$-Wl,--thinlto-jobs=1"] * (guard and lto)  # trials are forks, which need a process of one thread
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
-    compiling = [f"-fpass-plugin={toolchain.plugin()}", "-Wno-error=backend-plugin", *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto)]
+    compiling = [
+        f"-fpass-plugin={toolchain.plugin()}",
+        "-Wno-error=backend-plugin",
+        *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto),
+    ]
     _write(path, [*compiling, *linking])
     return path
 

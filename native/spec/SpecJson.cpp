@@ -27,6 +27,7 @@ std::string_view name(TensorRole Role, Docs With) {
   case TensorRole::Heuristic: return With == Docs::Yes ? "heuristic" : "input";
   case TensorRole::Mask: return "mask";
   case TensorRole::Metric: return "metric";
+  case TensorRole::AddedMetric: return AddedMetric;
   }
   return "";
 }
@@ -36,7 +37,7 @@ Json describe(const TensorSpec &Tensor, Docs With) {
   for (const Dim &D : Tensor.Shape)
     Shape.push_back(describe(D));
   Json Result{{"name", Tensor.Name}, {"dtype", name(Tensor.Type)}, {"shape", Shape}, {"role", name(Tensor.Role, With)}};
-  if (Tensor.Role != TensorRole::Metric)
+  if (!Tensor.isMetric())
     Result.update({{"low", Tensor.Low}, {"high", Tensor.High}});
   addDoc(Result, Tensor.Doc, With);
   return Result;
@@ -45,7 +46,8 @@ Json describe(const TensorSpec &Tensor, Docs With) {
 Json describe(const std::vector<TensorSpec> &Tensors, Docs With) {
   Json Result = Json::array();
   for (const TensorSpec &Tensor : Tensors)
-    Result.push_back(describe(Tensor, With));
+    if (With == Docs::Yes || Tensor.Role != TensorRole::AddedMetric)
+      Result.push_back(describe(Tensor, With));
   return Result;
 }
 

@@ -26,7 +26,8 @@ enum class TensorRole {
   Input,
   Mask,
   Heuristic, // an input that holds the answer of the compiler's own heuristic
-  Metric
+  Metric,
+  AddedMetric // declared after policies were exported: no part of the digest, so that they stay valid
 };
 
 struct TensorSpec {
@@ -36,6 +37,8 @@ struct TensorSpec {
   double Low, High;
   std::string_view Doc;
   TensorRole Role;
+
+  bool isMetric() const { return Role == TensorRole::Metric || Role == TensorRole::AddedMetric; }
 
   /// Whether a dimension varies.
   bool varies() const;

@@ -10,6 +10,7 @@
 //     HEURISTIC(type, name, (dimensions), low, high, "doc")    a tensor that holds the answer of the compiler's own heuristic
 //     ADVICE(argmax, name, choices, "doc")                     or ADVICE(value, name, 1, "doc")
 //   METRIC(type, name, "doc")                                  for rewards: never an input of a model
+//   ADDED_METRIC(type, name, "doc")                            one that is younger than exported policies: no part of the digest
 #pragma once
 
 #include <cstddef>

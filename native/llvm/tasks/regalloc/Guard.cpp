@@ -38,8 +38,9 @@ using Costs = MapVector<std::string, Allocated, StringMap<unsigned>>;
 Costs allocationCosts(const Module &M, TargetMachine &Machine, OpenRegalloc Advisors) {
   Costs Found;
   const RegallocScope Advised(std::move(Advisors));
-  measure::CodeGenerator Generator(
-      Machine, [&](const MachineFunction &MF, double Cost) { Found[MF.getName().str()] = {Cost, 0, MF.getFunction().hasMinSize()}; });
+  measure::CodeGenerator Generator(Machine, [&](const MachineFunction &MF, const measure::AllocationCosts &Of) {
+    Found[MF.getName().str()] = {Of.Executed, 0, MF.getFunction().hasMinSize()};
+  });
   measure::CodeReader Reader;
   Generator.run(
       *measure::cloneExactly(M), [&](MachineFunction &MF) { Reader.note(MF); },
