@@ -191,7 +191,7 @@ TARGETS = {"x86_64": (r"push", r"pop", r"mov"), "aarch64": (r"st[pr]", r"ld[pr]"
 def costs(source: str, architecture: str, folder: Path) -> dict[str, float]:
     """The metrics of a function as LLVM allocates it, and its instructions of each kind."""
     (folder / "source.c").write_text(source)
-    target = [f"--target={architecture}-linux-gnu", "-O2", folder / "source.c"]
+    target: list[str | Path] = [f"--target={architecture}-linux-gnu", "-O2", folder / "source.c"]
     subprocess.run([CLANG, *target, "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "-o", folder / "source.bc"], check=True)
     text = subprocess.run([CLANG, *target, "-S", "-o", "-"], check=True, capture_output=True, text=True).stdout
     counts = [len(re.findall(rf"^\t{kind}", text, re.MULTILINE)) for kind in TARGETS[architecture]]
@@ -220,7 +220,8 @@ def test_saves_behind_an_early_exit_count_as_often_as_they_run(tmp_path: Path) -
 def test_first_version_is_about_the_cost_of_allocation(worker: WorkerSession, task: str) -> None:
     first, newest = (f"RegAlloc{task.capitalize()}-v{version}" for version in (0, 1))
     assert TASK_IDS[task] == newest
-    made = [finish(gymnasium.make(env_id, programs=PROGRAM, session=worker), at_random(task)) for env_id in (first, newest)]
+    envs: list[Any] = [gymnasium.make(env_id, programs=PROGRAM, session=worker) for env_id in (first, newest)]
+    made = [finish(env, at_random(task)) for env in envs]
     assert [info["ratio"] for *_, info in made] == [
         made[0][2]["cost"] / made[0][2]["cost_default"],
         made[1][2]["executed"] / made[1][2]["executed_default"],

@@ -13,6 +13,10 @@ from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import PRIORITY
+from mlcb_gym.spec import bind
+
+UNIT = bind("priority", {}).agents[0].tensor("priority_default").high
+"""The highest priority, which the action 1 gives: a power of two, so that the product with an action is exact."""
 
 
 def same_for_all(observation: Observation) -> np.ndarray:
@@ -23,6 +27,11 @@ def same_for_all(observation: Observation) -> np.ndarray:
 def small_first(observation: Observation) -> np.ndarray:
     """Return the priority of a live range by its size, the opposite of what LLVM does."""
     return 1 / (1 + observation["li_size"].astype(np.float32))
+
+
+def as_llvm(observation: Observation) -> np.ndarray:
+    """Return LLVM's own priority."""
+    return observation["priority_default"] / np.float32(UNIT)
 
 
 class PriorityEnv(CompilerEnv):
@@ -59,15 +68,14 @@ class PriorityEnv(CompilerEnv):
     """
 
     task = "priority"
-    record = record("value", same=same_for_all, small_first=small_first)
+    record = record("value", as_llvm, same=same_for_all, small_first=small_first)
     parameters = PARAMETERS
     passages = PASSAGES
 
     def __init__(self, **options: Unpack[RegAllocOptions]) -> None:
         super().__init__(**env_arguments(PRIORITY, **options))
-        highest = self.task_spec.agents[0].tensor("priority_default").high  # a power of two, so that the product with an action is exact
         self.action_space = spaces.Box(0, 1, (1,), np.float32)
-        self._actions = Values(self.action_space, unit=highest)
+        self._actions = Values(self.action_space, unit=UNIT)
 
 
 PriorityVectorEnv = partial(CompilerVectorEnv, PriorityEnv)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Required, Unpack
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.objective import NOTHING, Objective, default_of, objective_of, relative
 from mlcb_gym.envs.options import CompilerOptions
-from mlcb_gym.envs.record import Action, FeatureKind, Observation, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import Action, Alternative, FeatureKind, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.envs.stock import compiler_of
 from mlcb_gym.errors import TaskError
 from mlcb_gym.pipelines import O2
@@ -84,6 +84,7 @@ PASSAGES = {
     | ``pipeline`` | ``"default<O2>"`` | passes before code generation, as ``opt -passes`` reads them; ``""`` for none, as in ``llc`` |
     | ``reward`` | ``"cost"`` | see Rewards; ``"text"`` with a stock compiler |
     | ``cost`` | ``"executed"`` | or ``"allocated"``: see Rewards |
+    | ``beside`` | ``""`` | fixed allocators that ``executed_candidates`` and ``executed_beside`` are of: names, or how many of those that ship |
     | ``optsize`` | False | keep the attributes ``minsize`` and ``optsize``, which the shipped corpora have; True with a stock compiler |
     | ``dense`` | False | measure the cost at every decision; otherwise at the end alone |
     | ``episode`` | ``"module"`` | or ``"function"``: an episode for each function with any decision, rewarded by its own cost |
@@ -102,7 +103,40 @@ PASSAGES = {
 """Passages of the docstrings."""
 
 
-def record(network: Literal["columns", "value"], **reference_policies: Callable[[Observation], Action]) -> TaskRecord:
+COSTS_OF_FIRST_USE = (16, 256, 4096, 8192, 16384, 32768, 65536)
+"""The values of ``-regalloc-csr-first-time-cost`` that evaluations have a row of: what LLVM takes a first callee-saved register to cost, in units of
+1/16384 of the times that a function is entered."""
+
+PORTFOLIOS = (1, 2, 4, 8)
+"""The numbers of fixed allocators, of the list that ships, of which evaluations have a row: the least of each function."""
+
+
+def beside(fixed: str, *, alone: bool = False) -> Alternative:
+    """Return what comes of an episode where some functions are allocated by fixed allocators: by what executes least, no more bytes in all.
+
+    Args:
+        fixed: as the argument ``beside`` of the environment.
+        alone: all functions by the last one of them, without a guard.
+    """
+    best, last = ((f"executed_{which}", EXECUTED.default) for which in ("candidates", "beside"))
+    arguments = {"beside": fixed, "metrics": (best[0], last[0])}
+    return Alternative(arguments=arguments, columns={"cost": last if alone else best}, guarded=best if alone else None)
+
+
+def fixed_allocators(own: Callable[[Observation], Action]) -> dict[str, ReferencePolicy]:
+    """Return the allocators that do not learn, beside those of a task's own answers.
+
+    Args:
+        own: LLVM's own answer.
+    """
+    rows = {f"csr {cost}": beside(f"csr {cost}", alone=True) for cost in COSTS_OF_FIRST_USE}
+    rows |= {f"best of {count} fixed": beside(str(count)) for count in PORTFOLIOS}
+    return {name: ReferencePolicy(choose=own, alternative=alternative) for name, alternative in rows.items()}
+
+
+def record(
+    network: Literal["columns", "value"], own: Callable[[Observation], Action], **reference_policies: Callable[[Observation], Action]
+) -> TaskRecord:
     """Return the record of a task of the register allocator. Costs are compared with those of LLVM's own advisor; with the guard each function
     has the lower of both."""
     return TaskRecord(
@@ -113,7 +147,9 @@ def record(network: Literal["columns", "value"], **reference_policies: Callable[
         columns={"cost": (EXECUTED.name, EXECUTED.default), "allocated": (ALLOCATED.name, ALLOCATED.default), "text": ("text", default_of("text"))},
         guarded=(f"{EXECUTED.name}_guarded", EXECUTED.default),
         baseline="greedy",
-        reference_policies={name.replace("_", " "): ReferencePolicy(choose=choose) for name, choose in reference_policies.items()},
+        reference_policies={name.replace("_", " "): ReferencePolicy(choose=choose) for name, choose in reference_policies.items()}
+        | fixed_allocators(own),
+        measured_candidates=lambda count: beside(str(count - 1)),
     )
 
 
@@ -124,6 +160,7 @@ class RegAllocOptions(CompilerOptions, total=False):
     pipeline: str
     reward: str | None
     cost: str
+    beside: str
     optsize: bool | None
     told: int | None
     dense: bool
@@ -149,6 +186,7 @@ def env_arguments(
     pipeline: str = O2,
     reward: str | None = None,
     cost: str = "executed",
+    beside: str = "",
     optsize: bool | None = None,
     told: int | None = None,
     dense: bool = False,
@@ -179,6 +217,7 @@ def env_arguments(
             "pipeline": pipeline,
             "optsize": stock if optsize is None else optsize,
             "told": int(not stock) if told is None else told,
+            "beside": beside,
         },
         "objective": objective_of(reward, rewards(COSTS[cost])),
         "dense": dense,

@@ -58,12 +58,20 @@ Json describe(const AdviceSpec &Advice, Docs With) {
   return Result;
 }
 
+Json parameters(const BoundSpec &Spec, Docs With) {
+  Json Values = parseJson(Spec.Parameters);
+  for (const ParamSpec &Param : Spec.Task.Params)
+    if (With == Docs::No && Param.Added && member(Values, Param.Name) == parseJson(Param.Default))
+      Values.erase(std::string(Param.Name));
+  return Values;
+}
+
 Json describe(const BoundSpec &Spec, Docs With) {
   Json Agents = Json::array();
   for (const AgentSpec &Agent : Spec.Task.Agents)
     Agents.push_back({{"name", Agent.Name}, {"inputs", describe(Agent.Inputs, With)}, {"advice", describe(Agent.Advice, With)}});
   Json Result{{"task", Spec.Task.Name},
-              {"parameters", parseJson(Spec.Parameters)},
+              {"parameters", parameters(Spec, With)},
               {"agents", std::move(Agents)},
               {"metrics", describe(Spec.Task.Metrics, With)}};
   if (Spec.Llvm)

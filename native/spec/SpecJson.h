@@ -19,7 +19,7 @@ inline constexpr int64_t MaxDimension = 1 << 24;
 /// InvalidArgument where an observation of the agent would not fit in a frame. Every dimension must be bound.
 Expected<void> checkSize(const TaskSpec &Task, const AgentSpec &Agent);
 
-/// hexDigest() of everything but the documentation, added metrics and the digest itself.
+/// hexDigest() of everything but the documentation, what was added and is not used, and the digest itself.
 std::string digestOf(const BoundSpec &Spec);
 
 } // namespace mlcb

@@ -76,6 +76,7 @@ struct ParamSpec {
   std::string_view Name;
   std::string_view Default; // JSON text
   std::string_view Doc;
+  bool Added = false; // declared after policies were exported: no part of the digest at its default
 };
 
 /// A task as declared in native/tasks/<name>.def, or by a compiler of its own in JSON.

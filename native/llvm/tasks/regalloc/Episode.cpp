@@ -8,6 +8,7 @@
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/TaskRegistration.h"
+#include "llvm/tasks/regalloc/Alternatives.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -77,29 +78,51 @@ Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeR
     if (auto Measured = measureBaseline(M, Policy, Request); !Measured)
       return Unexpected(Measured.error());
   }
-  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Talk : nullptr; });
+  const RegallocScope Scope(advisedBy(Talk));
   Verify = Request.Verify;
   const RegallocOutcome Made = generate(M);
-  return Talk->finish([&] { return measure(M, *Talk, Made); });
+  return Talk->finish([&] { return measure(M, Talk, Made); });
 }
 
-Expected<void> Regalloc::measure(const Module &M, RegallocConversation &Talk, const RegallocOutcome &Made) {
+Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made) {
   if (Broken)
     return Unexpected(*Broken);
-  ModelRunner &Policy = Talk.policy();
+  ModelRunner &Policy = Talk->policy();
   writeCosts(Policy, Made.Cost);
   Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
   Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
+  if (Policy.wants(Metric::executed_candidates) || Policy.wants(Metric::executed_beside))
+    if (auto Measured = measureCandidates(M, Talk); !Measured)
+      return Measured;
   if (!Policy.wants(Metric::throughput))
     return {};
-  Talk.replay();
+  Talk->replay();
   Expected<double> Cycles = throughput(M);
   if (!Cycles)
     return Unexpected(Cycles.error());
-  if (auto Why = Talk.divergence())
+  if (auto Why = Talk->divergence())
     return Unexpected(*Why);
   Policy.metric<double>(Metric::throughput) = *Cycles;
   return {};
+}
+
+/// What -mlcb-candidates would make of this policy and what is tried beside it.
+Expected<void> Regalloc::measureCandidates(const Module &M, const std::shared_ptr<RegallocConversation> &Talk) {
+  Talk->replay();
+  SmallVector<Allocations> Others{allocate(M, Machine, {"policy", advisedBy(Talk)})};
+  if (auto Why = Talk->divergence())
+    return Unexpected(*Why);
+  for (const FixedAllocator *By : Parameters.Beside)
+    Others.push_back(allocate(M, Machine, Alternative::fixed(*By)));
+  const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
+  ModelRunner &Policy = Talk->policy();
+  Policy.metric<double>(Metric::executed_candidates) = costWith(worthTheirBytes(Own, Others), Own);
+  Policy.metric<double>(Metric::executed_beside) = totalCost(Others.back());
+  return {};
+}
+
+OpenRegalloc Regalloc::advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const {
+  return [this, Talk](StringRef Asking, Module &) { return Asking == Task ? RegallocConversations{{Talk}} : RegallocConversations(); };
 }
 
 /// As it is when code generation begins.

@@ -39,7 +39,9 @@ private:
   void noteCosts(const llvm::MachineFunction &MF, const measure::AllocationCosts &Of);
   measure::AllocationCosts cost() const;
   void writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const;
-  Expected<void> measure(const llvm::Module &M, RegallocConversation &Talk, const RegallocOutcome &Made);
+  OpenRegalloc advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const;
+  Expected<void> measureCandidates(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk);
+  Expected<void> measure(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made);
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;
