@@ -28,6 +28,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.envs.regalloc import COSTS_OF_FIRST_USE, PORTFOLIOS
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.aot import compile_policy
@@ -242,8 +243,9 @@ def test_guard_asks_no_learner(policies: Mapping[str, Path], beside: Sequence[st
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], leaf: Path) -> None:
     evaluation = evaluate_metrics(policies[task], [PROGRAM, leaf], best_of=(1,))
     costs: Mapping[str, Sequence[Any]] = evaluation.ratios["cost"]
-    methods = {"policy"} | nulls
-    assert set(costs) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
+    methods = {"policy"} | nulls | {f"csr {cost}" for cost in COSTS_OF_FIRST_USE}
+    guarded = {f"{method}, guarded" for method in methods} | {f"best of {count} fixed" for count in PORTFOLIOS}
+    assert set(costs) == {"greedy", "random, best of 1"} | methods | guarded
     assert all(costs[f"{method}, guarded"][0] <= min(1, costs[method][0]) for method in methods)
     assert all(ratios[1] == 1.0 for ratios in costs.values())
     assert costs["random, best of 1"][0] != 1.0
