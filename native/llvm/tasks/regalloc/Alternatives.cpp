@@ -70,8 +70,8 @@ SmallVector<BetterFunction> worthTheirBytes(const Allocations &Own, ArrayRef<All
   return Kept;
 }
 
-double costWith(ArrayRef<BetterFunction> Better, const Allocations &Own) {
-  return std::accumulate(Better.begin(), Better.end(), totalCost(Own), [](double Cost, const BetterFunction &F) { return Cost - F.gain(); });
+double totalGain(ArrayRef<BetterFunction> Better) {
+  return std::accumulate(Better.begin(), Better.end(), 0.0, [](double Sum, const BetterFunction &F) { return Sum + F.gain(); });
 }
 
 } // namespace mlcb

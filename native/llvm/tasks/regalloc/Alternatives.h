@@ -57,7 +57,7 @@ struct BetterFunction {
 /// The functions that are better by an alternative, without those that gain least for their bytes: together they take no more than before.
 llvm::SmallVector<BetterFunction> worthTheirBytes(const Allocations &Own, llvm::ArrayRef<Allocations> Others);
 
-/// The total cost where these are taken.
-double costWith(llvm::ArrayRef<BetterFunction> Better, const Allocations &Own);
+/// The cost that these save together; nothing at all where there is none.
+double totalGain(llvm::ArrayRef<BetterFunction> Better);
 
 } // namespace mlcb

@@ -116,7 +116,7 @@ Expected<void> Regalloc::measureCandidates(const Module &M, const std::shared_pt
     Others.push_back(allocate(M, Machine, Alternative::fixed(*By)));
   const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
   ModelRunner &Policy = Talk->policy();
-  Policy.metric<double>(Metric::executed_candidates) = costWith(worthTheirBytes(Own, Others), Own);
+  Policy.metric<double>(Metric::executed_candidates) = Policy.metric<double>(Metric::executed_default) - totalGain(worthTheirBytes(Own, Others));
   Policy.metric<double>(Metric::executed_beside) = totalCost(Others.back());
   return {};
 }
@@ -138,7 +138,7 @@ void Regalloc::optimize(Module &M) {
 /// Writes the metrics of LLVM's own advisor, where they are wanted.
 Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   const bool Each = // needs what each function costs
-      any_of(AllCosts, [&](const CostMetrics &Told) { return Told.eachWantedBy(Policy); });
+      any_of(AllCosts, [&](const CostMetrics &Told) { return Told.eachWantedBy(Policy); }) || Policy.wants(Metric::executed_candidates);
   if (!Each && none_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Default); }) && !Policy.wants(Metric::size_default) &&
       !Policy.wants(Metric::text_default) && !Policy.wants(Metric::throughput_default))
     return {};

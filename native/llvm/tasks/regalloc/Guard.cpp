@@ -27,7 +27,9 @@ std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, 
   }
   for (const BetterFunction &F : Better)
     Names += ("\n" + Twine(F.By) + " " + F.Name).str();
-  return Tried + formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", totalCost(Own), Kept, Own.size(), costWith(Better, Own)).str() + Names;
+  return Tried +
+         formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", totalCost(Own), Kept, Own.size(), totalCost(Own) - totalGain(Better)).str() +
+         Names;
 }
 
 } // namespace
