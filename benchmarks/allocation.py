@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What asking a policy costs in LLVM's register allocator: `llc -O2`, and an episode of `RegAllocEviction-v0`."""
+"""What asking a policy costs in LLVM's register allocator: `llc -O2`, and an episode of `RegAllocEviction-v1`."""
 
 import subprocess
 import tempfile

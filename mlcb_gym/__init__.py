@@ -3,6 +3,7 @@
 
 import os
 from importlib import import_module
+from typing import Any
 
 import gymnasium
 
@@ -10,17 +11,22 @@ __version__ = "0.1.0"
 
 
 TASKS: dict[str, str] = {}
-"""The id of the environment of every task that is registered."""
+"""The id of the environment of every task that is registered; of several versions the last one, which the tools use."""
+
+VERSIONS: dict[str, str] = {}
+"""The task of every id that is registered."""
 
 
-def register(env_id: str, environment: str) -> None:
-    """Register the environment of a task with Gymnasium. Its module is named as the task.
+def register(env_id: str, environment: str, **defaults: Any) -> None:
+    """Register the environment of a task with Gymnasium. Its module is named as the task. Of several versions the newest is registered last.
 
     Args:
         env_id: as ``PosetRL-v0``.
         environment: its module and its name, as ``mlcb_gym.envs.posetrl:PosetRL``; the module has ``PosetRLEnv`` and ``PosetRLVectorEnv``.
+        defaults: the arguments by which an earlier version differs from the newest.
     """
-    TASKS[environment.split(":")[0].rpartition(".")[2]] = env_id
+    task = environment.split(":")[0].rpartition(".")[2]
+    TASKS[task], VERSIONS[env_id] = env_id, task
     gymnasium.register(
         id=env_id,
         entry_point=f"{environment}Env",
@@ -28,16 +34,19 @@ def register(env_id: str, environment: str) -> None:
         # Environments check their calls themselves: gymnasium.make returns them without wrappers, so that fork() and the like are in reach.
         order_enforce=False,
         disable_env_checker=True,
+        kwargs=defaults,
     )
 
 
 for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
     import_module(_package)  # registers tasks of its own
 
-# A line for each task of this package; `mlcb new-task` appends to them.
+# A line for each version of each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")
 register("Inliner-v0", "mlcb_gym.envs.inliner:Inliner")
-register("RegAllocEviction-v0", "mlcb_gym.envs.eviction:Eviction")
-register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority")
+register("RegAllocEviction-v0", "mlcb_gym.envs.eviction:Eviction", cost="allocated")
+register("RegAllocEviction-v1", "mlcb_gym.envs.eviction:Eviction")
+register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority", cost="allocated")
+register("RegAllocPriority-v1", "mlcb_gym.envs.priority:Priority")
 register("LoopDistribution-v0", "mlcb_gym.envs.loop_distribution:LoopDistribution")
 register("FunctionSize-v0", "mlcb_gym.envs.function_size:FunctionSize")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The register allocator that asks: LLVM's own answers leave what LLVM leaves, any others a program that is right."""
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -11,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from mlcb_gym import TASKS as TASK_IDS
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -21,7 +23,7 @@ from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import check_compiler_env
-from tests.support.allocation import PROGRAM, by_default, optimized, stock
+from tests.support.allocation import CLANG, PROGRAM, by_default, optimized, stock
 from tests.support.asking import compile_asking, with_policy
 from tests.support.episodes import Choose, finish
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
@@ -55,7 +57,7 @@ def at_random(task: str, seed: int = 1) -> Choose:
 
 
 def test_env_conforms_in_stock_llc(tmp_path: Path) -> None:
-    check_compiler_env(gymnasium.make("RegAllocEviction-v0", programs=optimized(PROGRAM, tmp_path), compiler="stock", pipeline=""))
+    check_compiler_env(gymnasium.make("RegAllocEviction-v1", programs=optimized(PROGRAM, tmp_path), compiler="stock", pipeline=""))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -64,7 +66,7 @@ def test_llvms_own_answers_cost_what_llvm_costs(make: Make, task: str, name: str
     earned, steps, info = finish(make(task), by_default(task), f"embedded/{name}")
     assert steps > 0
     assert earned == 0.0
-    assert (info["cost"], info["text"], info["ratio"]) == (info["cost_default"], info["text_default"], 1.0)
+    assert (info["executed"], info["text"], info["ratio"]) == (info["executed_default"], info["text_default"], 1.0)
 
 
 @pytest.mark.parametrize("session", ["pipe:", "shm:"])
@@ -158,10 +160,12 @@ def test_dense_rewards_add_up_to_the_final_one(make: Make, task: str) -> None:
     assert final[0] != 0
 
 
+@pytest.mark.parametrize(("about", "cost"), [("executed", "executed"), ("allocated", "cost")])
 @pytest.mark.parametrize("task", TASKS)
-def test_functions_of_a_module_are_episodes_of_their_own(make: Make, task: str) -> None:
-    _, steps, whole = finish(make(task), at_random(task))
-    env, choose = make(task, episode="function"), at_random(task)
+def test_functions_of_a_module_are_episodes_of_their_own(make: Make, task: str, about: str, cost: str) -> None:
+    default = f"{cost}_default"
+    _, steps, whole = finish(make(task, cost=about), at_random(task))
+    env, choose = make(task, episode="function", cost=about), at_random(task)
     functions, played = [], 0
     observation, _ = env.reset(options={"program": PROGRAM})
     while played < steps:
@@ -169,13 +173,60 @@ def test_functions_of_a_module_are_episodes_of_their_own(make: Make, task: str) 
         while not ended:
             observation, reward, ended, _, info = env.step(choose(observation))
             played += 1
-        assert reward == pytest.approx((info["cost_default"] - info["cost"]) / (info["cost_default"] or 1.0))
+        assert reward == pytest.approx((info[default] - info[cost]) / (info[default] or 1.0))
         functions.append(info)
         observation, _ = env.reset()
     assert played == steps
     assert len(functions) > 1
-    saved = sum(info["cost_default"] - info["cost"] for info in functions)
-    assert saved == pytest.approx(whole["cost_default"] - whole["cost"])
+    saved = sum(info[default] - info[cost] for info in functions)
+    assert saved == pytest.approx(whole[default] - whole[cost])
+
+
+CALLS = "int g(int); int f(int a, int b) { int x = g(a); int y = g(b); return x + y + a * b; }"
+EARLY = "int g(int); int f(int a, int b) { if (__builtin_expect(a == 0, 1)) return b; return g(b) + g(a) + b; }"
+TARGETS = {"x86_64": (r"push", r"pop", r"mov"), "aarch64": (r"st[pr]", r"ld[pr]", r"mov\tw"), "riscv64": (r"sd", r"ld", r"mv")}
+"""The instructions of each architecture that store, load and copy registers."""
+
+
+def costs(source: str, architecture: str, folder: Path) -> dict[str, float]:
+    """The metrics of a function as LLVM allocates it, and its instructions of each kind."""
+    (folder / "source.c").write_text(source)
+    target: list[str | Path] = [f"--target={architecture}-linux-gnu", "-O2", folder / "source.c"]
+    subprocess.run([CLANG, *target, "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "-o", folder / "source.bc"], check=True)
+    text = subprocess.run([CLANG, *target, "-S", "-o", "-"], check=True, capture_output=True, text=True).stdout
+    counts = [len(re.findall(rf"^\t{kind}", text, re.MULTILINE)) for kind in TARGETS[architecture]]
+    metrics = ("cost", "cost_default")
+    with closing(PriorityEnv(programs=folder / "source.bc", optsize=True, metrics=metrics)) as env:
+        info = finish(env, by_default("priority"))[2]
+    return info | dict(zip(("stores", "loads", "copies"), counts, strict=True))
+
+
+@pytest.mark.parametrize("architecture", TARGETS)
+def test_what_is_executed_are_copies_saves_and_restores(architecture: str, tmp_path: Path) -> None:
+    of = costs(CALLS, architecture, tmp_path)
+    assert of["stores"] == of["loads"] >= 3
+    assert of["executed"] == pytest.approx(0.2 * of["copies"] + of["stores"] + 4 * of["loads"])
+    assert of["cost"] < 2  # no register is spilled
+
+
+def test_saves_behind_an_early_exit_count_as_often_as_they_run(tmp_path: Path) -> None:
+    early, always = (costs(source, "x86_64", tmp_path) for source in (EARLY, EARLY.replace("a == 0, 1", "a == 0, 0")))
+    assert early["stores"] == always["stores"] > 0
+    assert early["executed"] < 0.1 * always["executed"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+def test_first_version_is_about_the_cost_of_allocation(worker: WorkerSession, task: str) -> None:
+    first, newest = (f"RegAlloc{task.capitalize()}-v{version}" for version in (0, 1))
+    assert TASK_IDS[task] == newest
+    envs: list[Any] = [gymnasium.make(env_id, programs=PROGRAM, session=worker) for env_id in (first, newest)]
+    made = [finish(env, at_random(task)) for env in envs]
+    assert [info["ratio"] for *_, info in made] == [
+        made[0][2]["cost"] / made[0][2]["cost_default"],
+        made[1][2]["executed"] / made[1][2]["executed_default"],
+    ]
+    assert made[0][2]["ratio"] != made[1][2]["ratio"]
 
 
 def test_function_that_is_through_takes_no_more_advice(make: Make) -> None:
@@ -330,6 +381,7 @@ def test_untouched_compiler_without_a_decision_is_an_error(leaf: Path) -> None:
     ("arguments", "message"),
     [
         ({"reward": "money"}, "money"),
+        ({"cost": "money"}, "cost='money': expected one of executed, allocated"),
         ({"pipeline": "no-such-pass"}, "eviction/pipeline: .*no-such-pass"),
         ({"pipeline": "{inline-threshold=1} default<Oz>"}, "without options"),
         ({"told": 2}, "told: expected 0 or 1"),

@@ -28,6 +28,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv
+from mlcb_gym.envs.regalloc import COSTS_OF_FIRST_USE, PORTFOLIOS
 from mlcb_gym.errors import MlcbError, TaskError, TrainingError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.aot import compile_policy
@@ -110,7 +111,7 @@ def test_a_column_is_rated_alike_wherever_it_stands(worker: WorkerSession) -> No
 
 
 def test_clone_decides_as_llvm_does(worker: WorkerSession) -> None:
-    environment = Environment("RegAllocEviction-v0", {"programs": [PROGRAM, "embedded/validation/huffman"]})
+    environment = Environment("RegAllocEviction-v1", {"programs": [PROGRAM, "embedded/validation/huffman"]})
     weights = clone_heuristic(environment, recipe("mlgo"), config=Distillation(epochs=60, batch=32, weight_decay=0.0))
     env = EvictionEnv(programs="embedded/validation/max_flow", session=worker)
     own = {name.removeprefix("network."): value for name, value in weights.items() if name.startswith("network.")}
@@ -190,9 +191,9 @@ def test_guard_keeps_llvms_own_registers_in_functions_where_they_cost_less(
     with closing(env_class(task)(programs=fast_program, session=worker, **arguments)) as env:
         policy = OnnxPolicy(policies[task])
         _, _, info = finish(env, lambda seen: env.action(policy.advice(seen)))
-    expected = [info[metric] for metric in ("cost", "cost_default", "cost_guarded")]
+    expected = [info[metric] for metric in ("executed", "executed_default", "executed_guarded")]
     assert [float(by_policy), float(by_greedy), float(cost)] == pytest.approx(expected, abs=1e-4)
-    assert info["ratio"] == info["cost_guarded"] / info["cost_default"] <= 1
+    assert info["ratio"] == info["executed_guarded"] / info["executed_default"] <= 1
     compile_with([policies[task]], tmp_path / "policy.o", program=fast_program)
     compile_with([], tmp_path / "greedy.o", program=fast_program)
     mixed, asked, own = (function_sizes(tmp_path / f"{name}.o") for name in ("guarded", "policy", "greedy"))
@@ -242,8 +243,9 @@ def test_guard_asks_no_learner(policies: Mapping[str, Path], beside: Sequence[st
 def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mapping[str, Path], task: str, nulls: set[str], leaf: Path) -> None:
     evaluation = evaluate_metrics(policies[task], [PROGRAM, leaf], best_of=(1,))
     costs: Mapping[str, Sequence[Any]] = evaluation.ratios["cost"]
-    methods = {"policy"} | nulls
-    assert set(costs) == {"greedy", "random, best of 1"} | methods | {f"{method}, guarded" for method in methods}
+    methods = {"policy"} | nulls | {f"csr {cost}" for cost in COSTS_OF_FIRST_USE}
+    guarded = {f"{method}, guarded" for method in methods} | {f"best of {count} fixed" for count in PORTFOLIOS}
+    assert set(costs) == {"greedy", "random, best of 1"} | methods | guarded
     assert all(costs[f"{method}, guarded"][0] <= min(1, costs[method][0]) for method in methods)
     assert all(ratios[1] == 1.0 for ratios in costs.values())
     assert costs["random, best of 1"][0] != 1.0
@@ -251,7 +253,7 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mappi
     assert np.isfinite(evaluation.estimates("policy")["cost"].mean)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("task", ["RegAllocEviction-v0", "RegAllocPriority-v0"])
+@pytest.mark.parametrize("task", ["RegAllocEviction-v1", "RegAllocPriority-v1"])
 def test_evolution_begins_as_llvm_and_its_policy_decides_alike_everywhere(task: str, tmp_path: Path) -> None:
     es = recipe("es", {"pairs": 4, "sigma": 1.0, "programs": 1, "num_envs": 2, "lr": 0.3, "statistics_episodes": 2})
     console, budget = Console(file=io.StringIO()), Budget(iterations=2, validate_every=1)
@@ -267,7 +269,7 @@ def test_evolution_begins_as_llvm_and_its_policy_decides_alike_everywhere(task: 
 
 def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
     es = recipe("es", {"pairs": 8, "sigma": 0.3, "programs": 1, "num_envs": 2, "lr": 0.1, "statistics_episodes": 1})
-    environment = Environment("RegAllocEviction-v0", {"programs": PROGRAM})
+    environment = Environment("RegAllocEviction-v1", {"programs": PROGRAM})
     console, budget = Console(file=io.StringIO()), Budget(iterations=3, validate_every=1)
     best = train(environment, recipe=es, validation=resolve(PROGRAM), output=tmp_path, budget=budget, console=console)
     assert read_run(best)["progress"]["best_ratio"] < 0.995
@@ -275,7 +277,7 @@ def test_evolution_finds_weights_that_spill_less(tmp_path: Path) -> None:
 
 def test_policy_gradients_learn_a_value_and_end_where_the_compiler_is_asked_the_same(tmp_path: Path) -> None:
     small = {"steps_per_iteration": 256, "num_envs": 2, "statistics_episodes": 2, "lr": 1e-2, "network": {"hidden": [8]}}
-    environment, console, budget = Environment("RegAllocPriority-v0", {"programs": PROGRAM}), Console(file=io.StringIO()), Budget(iterations=2)
+    environment, console, budget = Environment("RegAllocPriority-v1", {"programs": PROGRAM}), Console(file=io.StringIO()), Budget(iterations=2)
     last = train(environment, recipe=recipe("ppo", small), validation=resolve(PROGRAM), output=tmp_path / "run", budget=budget, console=console)
     folder = export_policy(last, tmp_path / "policy")
     parity = check_parity(last, folder, PROGRAM)
@@ -285,17 +287,17 @@ def test_policy_gradients_learn_a_value_and_end_where_the_compiler_is_asked_the_
 
 def test_evolution_stays_where_nothing_makes_a_difference(leaf: Path, tmp_path: Path) -> None:
     es = recipe("es", {"pairs": 4, "programs": 1, "num_envs": 1, "statistics_episodes": 1})
-    environment, (program,) = Environment("RegAllocPriority-v0", {"programs": str(leaf)}), resolve(leaf)
+    environment, (program,) = Environment("RegAllocPriority-v1", {"programs": str(leaf)}), resolve(leaf)
     console, budget = Console(file=io.StringIO()), Budget(iterations=1)
     last = train(environment, recipe=es, validation=[program], output=tmp_path / "run", budget=budget, console=console)
     assert not any(parameter.any() for parameter in load_network(last).parameters())
 
 
 def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:
-    environment = Environment("RegAllocPriority-v0", {"programs": PROGRAM})
+    environment = Environment("RegAllocPriority-v1", {"programs": PROGRAM})
     with pytest.raises(
-        TrainingError, match="RegAllocPriority-v0: asks for a value, which dqn does not learn, expected algorithm es or impala or mlgo or ppo"
+        TrainingError, match="RegAllocPriority-v1: asks for a value, which dqn does not learn, expected algorithm es or impala or mlgo or ppo"
     ):
         train(environment, recipe=recipe("dqn"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
-    with pytest.raises(TaskError, match="RegAllocPriority-v0: asks for a value, which is not cloned"):
+    with pytest.raises(TaskError, match="RegAllocPriority-v1: asks for a value, which is not cloned"):
         clone_heuristic(environment, recipe("mlgo"))

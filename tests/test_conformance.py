@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from mlcb_gym import VERSIONS
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.testing import ScriptedCompiler, check_compiler_env
@@ -27,7 +28,8 @@ def has_stock_compiler(task: str) -> bool:
     return any("compiler" in signature(vars(made)["__init__"]).parameters for made in env_class(task).__mro__ if "__init__" in vars(made))
 
 
-CASES = [(env_id, kind) for task, env_id in environments().items() for kind in KINDS if kind != "stock" or has_stock_compiler(task)]
+IDS = {env_id: task for task, env_id in environments().items()} | VERSIONS
+CASES = [(env_id, kind) for env_id, task in IDS.items() for kind in KINDS if kind != "stock" or has_stock_compiler(task)]
 
 
 @cache
@@ -37,6 +39,7 @@ def programs(env_id: str) -> tuple[Program, ...]:
         return env.get_wrapper_attr("programs")
 
 
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
 @pytest.mark.parametrize(("env_id", "kind"), CASES)
 def test_env_conforms(env_id: str, kind: str) -> None:
     check_compiler_env(gymnasium.make(f"mlcb_gym:{env_id}", programs=programs(env_id), **KINDS[kind]()))

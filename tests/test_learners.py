@@ -101,8 +101,8 @@ def test_script_with_rllibs_own_config_trains_and_is_exported(
 
 @pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
 def test_value_that_was_trained_in_other_units_is_not_exported(tmp_path: Path) -> None:
-    module = RLModuleSpec(module_class=MaskedPolicyGradient, model_config=model_config("RegAllocPriority-v0", hidden=[4]))
-    config = PPOConfig().environment("RegAllocPriority-v0", env_config={"programs": PROGRAM}).rl_module(rl_module_spec=module)
+    module = RLModuleSpec(module_class=MaskedPolicyGradient, model_config=model_config("RegAllocPriority-v1", hidden=[4]))
+    config = PPOConfig().environment("RegAllocPriority-v1", env_config={"programs": PROGRAM}).rl_module(rl_module_spec=module)
     config.env_runners(num_env_runners=0)
     algorithm = config.build_algo()
     checkpoint = Path(algorithm.save_to_path(str(tmp_path / "checkpoint")))
@@ -112,7 +112,7 @@ def test_value_that_was_trained_in_other_units_is_not_exported(tmp_path: Path) -
 
 
 def test_value_that_is_deployed_is_the_action_that_was_taken() -> None:
-    with closing(gymnasium.make("RegAllocPriority-v0", programs=PROGRAM)) as made:
+    with closing(gymnasium.make("RegAllocPriority-v1", programs=PROGRAM)) as made:
         env: Any = made
         observation, _ = env.reset(seed=1)
         config = model_config(env, hidden=[4], final_gain=1.0)
@@ -178,8 +178,8 @@ def test_sizes_that_are_none_are_refused(hidden: object) -> None:
 
 
 def test_model_config_is_that_of_the_id() -> None:
-    assert model_config("RegAllocEviction-v0", hidden=[32])["kind"] == "columns"
-    assert model_config("RegAllocEviction-v0", hidden=[32])["network"]["hidden"] == (32,)
+    assert model_config("RegAllocEviction-v1", hidden=[32])["kind"] == "columns"
+    assert model_config("RegAllocEviction-v1", hidden=[32])["network"]["hidden"] == (32,)
     assert NetworkConfig.of({}) == NetworkConfig()
 
 

@@ -26,8 +26,8 @@ PROGRAM = "embedded/train/dijkstra"
 TASKS: dict[str, dict[str, Any]] = {
     "PosetRL-v0": {"programs": PROGRAM, "max_steps": 3},
     "Inliner-v0": {"programs": PROGRAM},
-    "RegAllocEviction-v0": {"programs": PROGRAM},
-    "RegAllocPriority-v0": {"programs": PROGRAM},
+    "RegAllocEviction-v1": {"programs": PROGRAM},
+    "RegAllocPriority-v1": {"programs": PROGRAM},
     "LoopDistribution-v0": {"programs": "loops/train/mixed_division", "dimension": 0},
 }
 
@@ -65,7 +65,7 @@ def end(env: CompilerEnv, decide: Decide) -> dict[str, float]:
 
 @pytest.fixture
 def eviction(worker: WorkerSession) -> Iterator[CompilerEnv]:
-    with closing(make("RegAllocEviction-v0", session=worker)) as env:
+    with closing(make("RegAllocEviction-v1", session=worker)) as env:
         yield env
 
 
@@ -111,7 +111,7 @@ def test_opt_with_the_plugin_takes_models(open_session: Callable[[], PluginSessi
 
 
 def test_worker_behind_grpc_takes_models() -> None:
-    with serving() as served, closing(RemoteSession(served.uri)) as session, closing(make("RegAllocEviction-v0", session=session)) as env:
+    with serving() as served, closing(RemoteSession(served.uri)) as session, closing(make("RegAllocEviction-v1", session=session)) as env:
         played = network(env)
         assert end(env, leaving(env, played)) == end(env, greedy(played, env))
 
@@ -126,7 +126,7 @@ def test_what_is_no_model_ends_the_episode_with_a_reason(model: bytes, eviction:
 
 
 def test_model_of_another_task_is_refused_by_what_does_not_fit(eviction: CompilerEnv, worker: WorkerSession) -> None:
-    with closing(make("RegAllocPriority-v0", session=worker)) as env:
+    with closing(make("RegAllocPriority-v1", session=worker)) as env:
         other = OnnxTemplate(network(env), env.task_spec.declared["agents"][0]).filled(network(env))
     eviction.reset()
     *_, info = eviction.delegate([other])
@@ -140,7 +140,7 @@ def test_number_of_models_is_that_of_agents(eviction: CompilerEnv) -> None:
 
 
 def test_stock_compiler_takes_no_models() -> None:
-    with closing(make("RegAllocEviction-v0", compiler="stock")) as env:
+    with closing(make("RegAllocEviction-v1", compiler="stock")) as env:
         env.reset()
         with pytest.raises(TaskError, match="a stock compiler takes no models"):
             env.delegate([b""])
@@ -148,7 +148,7 @@ def test_stock_compiler_takes_no_models() -> None:
 
 
 def test_function_is_not_left_to_models(worker: WorkerSession) -> None:
-    with closing(make("RegAllocEviction-v0", session=worker, episode="function")) as env:
+    with closing(make("RegAllocEviction-v1", session=worker, episode="function")) as env:
         env.reset()
         with pytest.raises(TaskError, match='expected episode="module"'):
             env.delegate([b""])

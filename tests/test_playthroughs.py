@@ -5,11 +5,13 @@ from difflib import unified_diff
 
 import pytest
 
+from mlcb_gym import VERSIONS
 from mlcb_gym.envs import environments
 from tests.support.playthroughs import file_of, playthrough
 
 
-@pytest.mark.parametrize("env_id", environments().values())
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+@pytest.mark.parametrize("env_id", sorted({*environments().values(), *VERSIONS}))
 def test_episode_is_as_it_is_on_record(env_id: str) -> None:
     assert file_of(env_id).exists(), f"{env_id} has no recorded episode: run make playthroughs"
     recorded, played = file_of(env_id).read_text(), playthrough(env_id)

@@ -323,7 +323,7 @@ def test_run_says_how_it_was_made(tmp_path: Path) -> None:
 
 def test_evolution_strategies_of_functions_are_refused() -> None:
     with pytest.raises(TrainingError, match="es plays whole programs"):
-        recipe("es").config(Environment("RegAllocEviction-v0", {"episode": "function"}))
+        recipe("es").config(Environment("RegAllocEviction-v1", {"episode": "function"}))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def register_environments() -> None:
     native vector environment, which shares one compiler; else each has its own. Importing ``mlcb_gym.agents`` calls this; a task registered later,
     or a Ray started anew after ``ray.shutdown()``, needs another call.
     """
-    for env_id in mlcb_gym.TASKS.values():
+    for env_id in mlcb_gym.VERSIONS:
         register_env(env_id, partial(_make, env_id))
 
 

@@ -13,6 +13,10 @@ from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.session import PRIORITY
+from mlcb_gym.spec import bind
+
+UNIT = bind("priority", {}).agents[0].tensor("priority_default").high
+"""The highest priority, which the action 1 gives: a power of two, so that the product with an action is exact."""
 
 
 def same_for_all(observation: Observation) -> np.ndarray:
@@ -23,6 +27,11 @@ def same_for_all(observation: Observation) -> np.ndarray:
 def small_first(observation: Observation) -> np.ndarray:
     """Return the priority of a live range by its size, the opposite of what LLVM does."""
     return 1 / (1 + observation["li_size"].astype(np.float32))
+
+
+def as_llvm(observation: Observation) -> np.ndarray:
+    """Return LLVM's own priority."""
+    return observation["priority_default"] / np.float32(UNIT)
 
 
 class PriorityEnv(CompilerEnv):
@@ -50,24 +59,23 @@ class PriorityEnv(CompilerEnv):
     {stock}
 
     {imports}
-    >>> env = gymnasium.make("RegAllocPriority-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
+    >>> env = gymnasium.make("RegAllocPriority-v1", programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(env.unwrapped.default_action(observation))
-    >>> info["program"], info["cost"], info["cost_default"], terminated
+    >>> info["program"], info["executed"], info["executed_default"], terminated
     ('embedded/train/fft', 990.0, 990.0, True)
-    {first_version}
+    {versions}
     """
 
     task = "priority"
-    record = record("value", same=same_for_all, small_first=small_first)
+    record = record("value", as_llvm, same=same_for_all, small_first=small_first)
     parameters = PARAMETERS
     passages = PASSAGES
 
     def __init__(self, **options: Unpack[RegAllocOptions]) -> None:
         super().__init__(**env_arguments(PRIORITY, **options))
-        highest = self.task_spec.agents[0].tensor("priority_default").high  # a power of two, so that the product with an action is exact
         self.action_space = spaces.Box(0, 1, (1,), np.float32)
-        self._actions = Values(self.action_space, unit=highest)
+        self._actions = Values(self.action_space, unit=UNIT)
 
 
 PriorityVectorEnv = partial(CompilerVectorEnv, PriorityEnv)

@@ -39,16 +39,33 @@ class FeatureKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """Another outcome of an episode than what its decisions lead to, which the compiler finds and measures itself.
+
+    Args:
+        arguments: of the environment that measures it, beside those of the policy that is evaluated.
+        columns: its ratios, as ``TaskRecord.columns``.
+        guarded: as ``TaskRecord.guarded``; None where it is guarded itself.
+    """
+
+    arguments: Mapping[str, Any]
+    columns: Mapping[str, tuple[str, str]]
+    guarded: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReferencePolicy:
     """A policy that does not learn, for evaluations to compare with.
 
     Args:
         choose: its action on an observation.
         arguments: of the environment that it plays in, beside those of the policy that is evaluated.
+        alternative: the outcome that counts; by default that of its actions.
     """
 
     choose: Callable[[Observation], Action]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    alternative: Alternative | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +123,8 @@ class TaskRecord:
         separable: whether what a decision saves does not depend on the other decisions of its episode.
         candidates: from the parameters of a policy to the actions that ``-mlcb-candidates`` tries in its place, in this order: those that a decision
             allows, where decisions are separable; else each as the one decision of an episode. None where it asks the policy.
+        measured_candidates: from K to what ``-mlcb-candidates=K`` makes of a policy's episode, where it tries something else than actions and
+            the compiler measures it.
         search_priority: how likely a decision is to be searched; more than 0.
         equivalence_key: from an observation and an action to what the action settles for good; None where it settles nothing. Sequences that settle
             the same one after another make the same program.
@@ -133,6 +152,7 @@ class TaskRecord:
     random: Mapping[str, Any] = field(default_factory=dict)
     separable: bool = False
     candidates: Callable[[Parameters], Sequence[int]] = no_candidates
+    measured_candidates: Callable[[int], Alternative] | None = None
     search_priority: Callable[[Observation], float] = equal_priority
     equivalence_key: Callable[[Observation, int], Hashable | None] | None = None
     fixed_sequences: Callable[[Sequence[str]], Mapping[str, Any]] | None = None

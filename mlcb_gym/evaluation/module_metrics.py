@@ -14,7 +14,7 @@ from mlcb_gym.corpus.bitcode import is_empty
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.record import ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import Alternative, ReferencePolicy, TaskRecord
 from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
@@ -71,14 +71,17 @@ def evaluate_metrics(
         if search:
             _check_searched(bench.env())
         listed = made.record.candidates(policy.manifest["parameters"])
-        if candidates and not listed:
+        if candidates and not listed and not made.record.measured_candidates:
             raise TaskError(f"{folder}: its decisions depend on each other, expected no argument candidates")
         traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
-        add_candidates = _add_best_answers if made.record.separable else _add_best_episodes
-        add_candidates(rows, bench, listed, candidates)
+        if made.record.measured_candidates:
+            _add_measured(rows, bench, _player(policy, bench.env(), made.record), list(map(made.record.measured_candidates, candidates)), candidates)
+        else:
+            add_candidates = _add_best_answers if made.record.separable else _add_best_episodes
+            add_candidates(rows, bench, listed, candidates)
         if references:
             _add_references(rows, bench, made.record)
         else:
@@ -124,7 +127,12 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
         rows.add_baseline()
     for method, reference in record.reference_policies.items():
         traces = _run(bench, method, reference)
-        rows.add_baseline(traces) if method == record.baseline else add(method, traces)
+        if reference.alternative:
+            rows.add_alternative(method, traces, reference.alternative)
+        elif method == record.baseline:
+            rows.add_baseline(traces)
+        else:
+            add(method, traces)
     if record.stock_ways:
         for method, ratios in evaluate_stock(record.stock_ways, bench.programs, list(record.columns)).items():
             rows.evaluation.add(method, ratios)
@@ -143,12 +151,19 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
         rows.add(f"random, best of {count}", *drawn[:count])
 
 
+def _add_measured(rows: TraceRows, bench: Bench, choose: Decide, found: Sequence[Alternative], counts: Sequence[int]) -> None:
+    """Adds what the compiler itself makes of the policy's episodes by each number of candidates."""
+    for count, alternative in zip(counts, found, strict=True):
+        rows.add_alternative(f"candidates: {count}", bench.run(choose, f"candidates {count}", **alternative.arguments), alternative)
+
+
 def _add_best_answers(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
     """Adds the best of the first actions that each decision allows, decision by decision."""
     default = bench.env().default_action
     for count in counts:
         choices = [nth_allowed(index, default) for index in range(min(count, len(listed)))]
-        rows.add(f"candidates: {count}", bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True), bench.unchanged())
+        best = bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True)
+        rows.add(f"candidates: {count}", best, bench.unchanged())
 
 
 def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
@@ -159,7 +174,8 @@ def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], cou
 
 
 def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:
-    return bench.run(reference.choose, label[:40], **reference.arguments)
+    measured = reference.alternative.arguments if reference.alternative else {}
+    return bench.run(reference.choose, label[:40], **reference.arguments, **measured)
 
 
 def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:

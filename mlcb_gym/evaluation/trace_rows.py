@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.record import TaskRecord
+from mlcb_gym.envs.record import Alternative, TaskRecord
 from mlcb_gym.errors import TaskError
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.rollout.trace import Trace
@@ -49,6 +49,12 @@ class TraceRows:
         ratios = {column: [trace.scored_in(*pair) for trace in best] for column, pair in self._columns.items()}
         failures = [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in best if trace.error]
         self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=failures)
+
+    def add_alternative(self, method: str, traces: Sequence[Trace], alternative: Alternative) -> None:
+        """Adds another outcome of the episodes than the one of their decisions; and the same with its guard, where it is not guarded itself."""
+        self.evaluation.add(method, {column: [trace.scored_in(*pair) for trace in traces] for column, pair in alternative.columns.items()})
+        if alternative.guarded:
+            self.evaluation.add(f"{method}, guarded", {self._first: [trace.scored_in(*alternative.guarded) for trace in traces]})
 
     def add_guarded(self, method: str, traces: Sequence[Trace]) -> None:
         """Adds the method, and the method with its guard."""

@@ -139,7 +139,7 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int) -> None:
         elif guard and not record.guardable:
             wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
         decides.setdefault(task, policy)
-        tried |= bool(record.candidates(made["parameters"]))
+        tried |= bool(record.candidates(made["parameters"])) or record.measured_candidates is not None
     if candidates and not wrong and not tried:
         wrong.append(f"candidates={candidates}: {', '.join(decides)} cannot be tried action by action: expected a policy that can, as function_size")
     if wrong:

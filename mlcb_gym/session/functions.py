@@ -2,7 +2,7 @@
 """Episodes of one function each, cut from the episode of its module."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from mlcb_gym._native import Message
@@ -11,26 +11,40 @@ from mlcb_gym.session.request import EpisodeRequest
 from mlcb_gym.session.session import RunningEpisode, Session
 from mlcb_gym.spec import TaskSpec
 
-COST = "cost"
-COST_DEFAULT = "cost_default"
-METRICS = ("function", "function_default", "functions_saved")
-"""Metrics of the compiler that come with every observation: the index of the function, its cost by default, and how much less than by default the
-functions before it cost."""
+FUNCTION = "function"
+"""The metric that is the index of the function that an observation is of."""
+
+
+@dataclass(frozen=True)
+class FunctionCost:
+    """The metrics of a cost that a compiler knows function by function.
+
+    Args:
+        name: of the module.
+        default: of the module, by default.
+        function_default: of the function that is asked about, by default.
+        functions_saved: how much less than by default the functions before it cost.
+    """
+
+    name: str
+    default: str
+    function_default: str
+    functions_saved: str
 
 
 class FunctionSession:
     """A session whose episodes are the functions of a module that leave anything to decide, for a task of one agent.
 
-    Metrics come at the end of an episode, whatever the request says: ``cost`` and ``cost_default`` of the function.
+    Metrics come at the end of an episode, whatever the request says: the cost and its default, of the function.
 
     Args:
-        session: a compiler that measures ``METRICS``.
+        session: a compiler that measures the cost.
     """
 
     takes_models: ClassVar[bool] = False
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, cost: FunctionCost) -> None:
+        self._session, self._cost = session, cost
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
         """Return the task bound with these parameters."""
@@ -38,7 +52,8 @@ class FunctionSession:
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> "FunctionEpisode":
         """Starts the module, and the episode of its first function."""
-        return FunctionEpisode(self._session.begin(spec, replace(request, metrics=METRICS, measure="always")))
+        metrics = (FUNCTION, self._cost.function_default, self._cost.functions_saved)
+        return FunctionEpisode(self._session.begin(spec, replace(request, metrics=metrics, measure="always")), self._cost)
 
     def close(self) -> None:
         """Ends the compiler."""
@@ -50,11 +65,12 @@ class FunctionEpisode:
 
     Args:
         module: the module's episode, which this one or its successor ends.
+        cost: the metrics that come with its messages.
         waiting: a message of the module that has been received already.
     """
 
-    def __init__(self, module: RunningEpisode, waiting: Message | None = None) -> None:
-        self._module, self._waiting = module, waiting
+    def __init__(self, module: RunningEpisode, cost: FunctionCost, waiting: Message | None = None) -> None:
+        self._module, self._cost, self._waiting = module, cost, waiting
         self._first: Mapping[str, float] | None = None  # metrics of the function's first observation
         self._last: Message | None = None
         self._next: Message | None = None  # the first observation of the next function
@@ -77,12 +93,12 @@ class FunctionEpisode:
         if self._first is None and ended:
             return message  # a module that leaves nothing to decide
         self._first = self._first or message.metrics
-        if not ended and message.metrics["function"] == self._first["function"]:
+        if not ended and message.metrics[FUNCTION] == self._first[FUNCTION]:
             self._last = message
             return Message("observation", message.tensors, {})
         assert self._last is not None
         self._next = None if ended else message
-        return Message("episode_end", self._last.tensors, _costs(self._first, message.metrics), "exhausted")
+        return Message("episode_end", self._last.tensors, _costs(self._cost, self._first, message.metrics), "exhausted")
 
     def ready(self) -> bool:
         """Whether ``receive`` returns or raises at once."""
@@ -106,7 +122,7 @@ class FunctionEpisode:
 
     def fork(self) -> "FunctionEpisode":
         """Return a clone at this decision of the same function."""
-        clone = FunctionEpisode(self._module.fork())
+        clone = FunctionEpisode(self._module.fork(), self._cost)
         clone._first = self._first
         return clone
 
@@ -115,7 +131,7 @@ class FunctionEpisode:
         if self._next is None:
             return None
         self._owns_module = False
-        return FunctionEpisode(self._module, self._next)
+        return FunctionEpisode(self._module, self._cost, self._next)
 
     def close(self) -> None:
         """Ends the module's episode, unless there is a successor. May be called twice."""
@@ -123,10 +139,10 @@ class FunctionEpisode:
             self._module.close()
 
 
-def _costs(first: Mapping[str, float], after: Mapping[str, float]) -> dict[str, int | float]:
+def _costs(cost: FunctionCost, first: Mapping[str, float], after: Mapping[str, float]) -> dict[str, int | float]:
     """The cost of a function and its default, from the metrics of its first observation and those of the message after its last.
 
-    Example: ``functions_saved`` rises from 10 to 13 over a function of default cost 50: it costs 47.
+    Example: its ``functions_saved`` rises from 10 to 13 over a function of default cost 50: it costs 47.
     """
-    default = first["function_default"]
-    return {COST: default - (after["functions_saved"] - first["functions_saved"]), COST_DEFAULT: default}
+    default = first[cost.function_default]
+    return {cost.name: default - (after[cost.functions_saved] - first[cost.functions_saved]), cost.default: default}

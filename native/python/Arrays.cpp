@@ -84,7 +84,7 @@ bool fills(const TensorView &View, const ReceivedMemory &Received) {
   return 2 * View.Bytes.size() > Received.Capacity && Offset + View.Bytes.size() <= Received.Capacity;
 }
 
-bool isArray(const TensorSpec &Spec) { return Spec.Role != TensorRole::Metric && Spec.Type != DType::String; }
+bool isArray(const TensorSpec &Spec) { return !Spec.isMetric() && Spec.Type != DType::String; }
 
 /// Bytes of the arrays that do not stay where they were received.
 size_t copiedSize(std::span<const TensorSpec> Specs, std::span<const TensorView> Views, const ReceivedMemory &Received) {
@@ -116,7 +116,7 @@ Dicts toDicts(std::span<const TensorSpec> Specs, std::span<const TensorView> Vie
   for (size_t I = 0; I < Specs.size(); ++I) {
     const TensorSpec &Spec = Specs[I];
     const TensorView &View = Views[I];
-    if (Spec.Role == TensorRole::Metric) {
+    if (Spec.isMetric()) {
       Result.Metrics[key(Spec.Name)] = toNumber(Spec.Type, View.Bytes);
     } else if (Spec.Type == DType::String) {
       Result.Tensors[key(Spec.Name)] = toStr({reinterpret_cast<const char *>(View.Bytes.data()), View.Bytes.size()});

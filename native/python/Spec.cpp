@@ -48,7 +48,7 @@ nb::bytes encode(const std::string &Name, const std::string &SpecJson, size_t Ag
   std::vector<TensorView> Views;
   for (const TensorSpec &Spec : Layout) {
     const nb::str Key(Spec.Name.data(), Spec.Name.size());
-    const nb::dict &From = Spec.Role == TensorRole::Metric ? Metrics : Tensors;
+    const nb::dict &From = Spec.isMetric() ? Metrics : Tensors;
     if (!From.contains(Key))
       raise({ErrorKind::InvalidArgument, "tensor " + std::string(Spec.Name) + " is missing"});
     Views.push_back(Keep.emplace_back(Spec, From[Key]).view());

@@ -21,6 +21,17 @@ const Json *findNamed(const Json &List, const std::string &Name) {
   return nullptr;
 }
 
+/// The metrics that two ends must agree on.
+Json contractual(const Json &Metrics) {
+  if (!Metrics.is_array())
+    return Metrics;
+  Json Kept = Json::array();
+  for (const Json &Metric : Metrics)
+    if (stringOf(member(Metric, "role")) != AddedMetric)
+      Kept.push_back(Metric);
+  return Kept;
+}
+
 /// Compares what the compiler sends with what the other side wants; each function gives the first difference, or none.
 class Comparison {
 public:
@@ -32,7 +43,7 @@ public:
       return "compiler asks for task " + dumpJson(member(Sent, "task")) + expects("'" + Task + "'");
     if (auto Found = agents(Task, member(Sent, "agents"), member(Wanted, "agents")))
       return Found;
-    if (auto Found = tensors(Task, member(Sent, "metrics"), member(Wanted, "metrics")))
+    if (auto Found = tensors(Task, contractual(member(Sent, "metrics")), contractual(member(Wanted, "metrics"))))
       return Found;
     if (auto Found = parameters(Task, member(Sent, "parameters"), member(Wanted, "parameters")))
       return Found;

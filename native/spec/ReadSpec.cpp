@@ -65,7 +65,7 @@ private:
 
   TensorSpec metric(const Json &From) {
     TensorSpec Metric = tensor(From);
-    Metric.Role = TensorRole::Metric;
+    Metric.Role = text(From, "role") == AddedMetric ? TensorRole::AddedMetric : TensorRole::Metric;
     require(Metric.Shape.empty() && Metric.Type != DType::String, Metric.Name, "a metric that is one number");
     return Metric;
   }

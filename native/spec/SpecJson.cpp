@@ -27,6 +27,7 @@ std::string_view name(TensorRole Role, Docs With) {
   case TensorRole::Heuristic: return With == Docs::Yes ? "heuristic" : "input";
   case TensorRole::Mask: return "mask";
   case TensorRole::Metric: return "metric";
+  case TensorRole::AddedMetric: return AddedMetric;
   }
   return "";
 }
@@ -36,7 +37,7 @@ Json describe(const TensorSpec &Tensor, Docs With) {
   for (const Dim &D : Tensor.Shape)
     Shape.push_back(describe(D));
   Json Result{{"name", Tensor.Name}, {"dtype", name(Tensor.Type)}, {"shape", Shape}, {"role", name(Tensor.Role, With)}};
-  if (Tensor.Role != TensorRole::Metric)
+  if (!Tensor.isMetric())
     Result.update({{"low", Tensor.Low}, {"high", Tensor.High}});
   addDoc(Result, Tensor.Doc, With);
   return Result;
@@ -45,7 +46,8 @@ Json describe(const TensorSpec &Tensor, Docs With) {
 Json describe(const std::vector<TensorSpec> &Tensors, Docs With) {
   Json Result = Json::array();
   for (const TensorSpec &Tensor : Tensors)
-    Result.push_back(describe(Tensor, With));
+    if (With == Docs::Yes || Tensor.Role != TensorRole::AddedMetric)
+      Result.push_back(describe(Tensor, With));
   return Result;
 }
 
@@ -56,12 +58,20 @@ Json describe(const AdviceSpec &Advice, Docs With) {
   return Result;
 }
 
+Json parameters(const BoundSpec &Spec, Docs With) {
+  Json Values = parseJson(Spec.Parameters);
+  for (const ParamSpec &Param : Spec.Task.Params)
+    if (With == Docs::No && Param.Added && member(Values, Param.Name) == parseJson(Param.Default))
+      Values.erase(std::string(Param.Name));
+  return Values;
+}
+
 Json describe(const BoundSpec &Spec, Docs With) {
   Json Agents = Json::array();
   for (const AgentSpec &Agent : Spec.Task.Agents)
     Agents.push_back({{"name", Agent.Name}, {"inputs", describe(Agent.Inputs, With)}, {"advice", describe(Agent.Advice, With)}});
   Json Result{{"task", Spec.Task.Name},
-              {"parameters", parseJson(Spec.Parameters)},
+              {"parameters", parameters(Spec, With)},
               {"agents", std::move(Agents)},
               {"metrics", describe(Spec.Task.Metrics, With)}};
   if (Spec.Llvm)

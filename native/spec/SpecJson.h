@@ -10,13 +10,16 @@ namespace mlcb {
 /// `{"float32[300]"}`-like text of a tensor in the JSON of a bound spec; a varying dimension is "<=600".
 std::string typeAndShape(const Json &Tensor);
 
+/// The role of TensorRole::AddedMetric in the JSON of a bound spec.
+inline constexpr const char *AddedMetric = "added metric";
+
 /// No larger dimension is ever bound.
 inline constexpr int64_t MaxDimension = 1 << 24;
 
 /// InvalidArgument where an observation of the agent would not fit in a frame. Every dimension must be bound.
 Expected<void> checkSize(const TaskSpec &Task, const AgentSpec &Agent);
 
-/// hexDigest() of everything but the documentation and the digest itself.
+/// hexDigest() of everything but the documentation, what was added and is not used, and the digest itself.
 std::string digestOf(const BoundSpec &Spec);
 
 } // namespace mlcb

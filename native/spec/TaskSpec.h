@@ -26,7 +26,8 @@ enum class TensorRole {
   Input,
   Mask,
   Heuristic, // an input that holds the answer of the compiler's own heuristic
-  Metric
+  Metric,
+  AddedMetric // declared after policies were exported: no part of the digest, so that they stay valid
 };
 
 struct TensorSpec {
@@ -36,6 +37,8 @@ struct TensorSpec {
   double Low, High;
   std::string_view Doc;
   TensorRole Role;
+
+  bool isMetric() const { return Role == TensorRole::Metric || Role == TensorRole::AddedMetric; }
 
   /// Whether a dimension varies.
   bool varies() const;
@@ -73,6 +76,7 @@ struct ParamSpec {
   std::string_view Name;
   std::string_view Default; // JSON text
   std::string_view Doc;
+  bool Added = false; // declared after policies were exported: no part of the digest at its default
 };
 
 /// A task as declared in native/tasks/<name>.def, or by a compiler of its own in JSON.

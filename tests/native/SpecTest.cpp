@@ -112,6 +112,18 @@ TEST(Spec, DocumentationIsNoPartOfTheDigest) {
   EXPECT_EQ(digestAfter([](TaskSpec &T) { T.Doc = T.Params[0].Doc = T.Agents[0].Inputs[0].Doc = "better said"; }), digestWith("{}"));
 }
 
+TEST(Spec, AddedMetricIsNoPartOfTheDigestAndNoMismatch) {
+  const TensorSpec Added{"younger", DType::Float64, {}, 0, 0, "", TensorRole::AddedMetric};
+  const auto Add = [&](TaskSpec &Task) { Task.Metrics.push_back(Added); };
+  EXPECT_EQ(digestAfter(Add), digestWith("{}"));
+  TaskSpec Task = posetrlTask();
+  Add(Task);
+  const BoundSpec Young = bindTask(Task, R"({"max_steps": 3})").value(), Old = bindPosetrl("{}").value();
+  EXPECT_EQ(member(member(parseJson(Young.toJson()), "metrics").back(), "name"), "younger");
+  for (const std::string &Sentence : {describeMismatch(Young.toJson(), Old.toJson()), describeMismatch(Old.toJson(), Young.toJson())})
+    EXPECT_NE(Sentence.find("parameter 'max_steps'"), std::string::npos) << Sentence;
+}
+
 TEST(Spec, BoundSpecSurvivesItsJson) {
   const BoundSpec Spec = smallSpec();
   const auto Again = rebind(Spec.toJson());

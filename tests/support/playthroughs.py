@@ -13,6 +13,7 @@ from zlib import crc32
 import gymnasium
 import numpy as np
 
+from mlcb_gym import VERSIONS
 from mlcb_gym._native import Message
 from mlcb_gym.envs import environments
 from mlcb_gym.session import Episode, EpisodeRequest, WorkerSession
@@ -44,8 +45,8 @@ class OverheardSession(WorkerSession):
 
 
 def file_of(env_id: str) -> Path:
-    """Where the playthrough of an environment is kept: in a file named after its task."""
-    return FOLDER / f"{next(task for task, known in environments().items() if known == env_id)}.txt"
+    """Where the playthrough of an environment is kept: in a file named after its task; of an earlier version, after its id."""
+    return FOLDER / f"{next((task for task, known in environments().items() if known == env_id), env_id)}.txt"
 
 
 def playthrough(env_id: str) -> str:
@@ -111,5 +112,5 @@ def _checksum(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for one in environments().values():
+    for one in {*environments().values(), *VERSIONS}:
         file_of(one).write_text(playthrough(one))

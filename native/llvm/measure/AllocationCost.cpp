@@ -7,6 +7,8 @@
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
+#include <utility>
+
 using namespace llvm;
 
 namespace mlcb::measure {
@@ -32,34 +34,60 @@ public:
   explicit Listener(AllocationListener OnFunction = {}) : ImmutablePass(ID), OnFunction(std::move(OnFunction)) {}
 
   AllocationListener OnFunction;
+  double Allocated = 0; // of the function that is compiled
 };
 
-class AllocationTap final : public MachineFunctionPass {
-public:
-  static char ID;
-  AllocationTap() : MachineFunctionPass(ID) {}
+class Tap : public MachineFunctionPass {
+protected:
+  using MachineFunctionPass::MachineFunctionPass;
+
+  double cost(const MachineFunction &MF) { return allocationCost(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()); }
 
 private:
-  StringRef getPassName() const override { return "allocation tap"; }
   void getAnalysisUsage(AnalysisUsage &AU) const override {
     AU.setPreservesAll();
     AU.addRequired<Listener>();
     AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
     MachineFunctionPass::getAnalysisUsage(AU);
   }
+};
+
+class AllocationTap final : public Tap {
+public:
+  static char ID;
+  AllocationTap() : Tap(ID) {}
+
+private:
+  StringRef getPassName() const override { return "allocation tap"; }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    getAnalysis<Listener>().OnFunction(MF, allocationCost(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()));
+    getAnalysis<Listener>().Allocated = cost(MF);
     return false;
   }
 };
 
-char Listener::ID = 0, AllocationTap::ID = 0;
+class ExecutionTap final : public Tap {
+public:
+  static char ID;
+  ExecutionTap() : Tap(ID) {}
+
+private:
+  StringRef getPassName() const override { return "execution tap"; }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    auto &Hearing = getAnalysis<Listener>();
+    Hearing.OnFunction(MF, {std::exchange(Hearing.Allocated, 0), cost(MF)});
+    return false;
+  }
+};
+
+char Listener::ID = 0, AllocationTap::ID = 0, ExecutionTap::ID = 0;
 const RegisterPass<Listener> RegisteredListener("mlcb-allocation-listener", "what allocations cost", false, true);
 const RegisterPass<AllocationTap> RegisteredTap("mlcb-allocation-tap", "what an allocation costs", true, true);
+const RegisterPass<ExecutionTap> RegisteredLastTap("mlcb-execution-tap", "what an allocation costs with its saves and restores", true, true);
 
 } // namespace
 
 char &AllocationTapID = AllocationTap::ID;
+char &ExecutionTapID = ExecutionTap::ID;
 
 double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo &Frequencies) {
   const TargetInstrInfo &Target = *MF.getSubtarget().getInstrInfo();

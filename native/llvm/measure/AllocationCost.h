@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cost of a register allocation at run time.
+// The costs of a register allocation at run time.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,21 @@ namespace mlcb::measure {
 /// with its weight, times how often its block runs for each entry of the function.
 double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &Frequencies);
 
-using AllocationListener = std::function<void(const llvm::MachineFunction &, double Cost)>;
+/// allocationCost() of one function at two places.
+struct AllocationCosts {
+  double Allocated = 0; // right after virtual registers were rewritten, where LLVM takes it: a callee-saved register is free
+  double Executed = 0;  // once it has its prologue and epilogues, which save and restore those, in the blocks where shrink wrapping puts them
+};
 
-/// Receives the cost of each function from the taps of a pipeline.
+using AllocationListener = std::function<void(const llvm::MachineFunction &, const AllocationCosts &Costs)>;
+
+/// Receives the costs of each function from the taps of a pipeline, once.
 std::unique_ptr<llvm::Pass> createAllocationListener(AllocationListener OnFunction);
 
-/// A pass for right after virtual registers were rewritten; a target that allocates in several rounds has one after each.
+/// A pass for right after virtual registers were rewritten. Where a target allocates in several rounds, the last one counts.
 extern char &AllocationTapID;
+
+/// A pass for right after prologue and epilogues were inserted, which tells the listener.
+extern char &ExecutionTapID;
 
 } // namespace mlcb::measure

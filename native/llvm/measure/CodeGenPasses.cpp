@@ -57,6 +57,7 @@ Error CodeGenPipeline::build(std::unique_ptr<Pass> BeforePrinter, std::unique_pt
   if (OnAllocation) {
     Passes->add(OnAllocation.release());
     Config->insertPass(&VirtRegRewriterID, &AllocationTapID);
+    Config->insertPass(&PrologEpilogCodeInserterID, &ExecutionTapID);
   }
   Passes->add(Config);
   Passes->add(Info);

@@ -27,7 +27,7 @@ public:
   CodeGenPipeline(llvm::TargetMachine &TM, MakeStreamer Streamer, MakeHandler Handler = nullptr);
   ~CodeGenPipeline();
 
-  /// Adds the passes, with one right before the printer, and taps after register allocation where there is a listener to them. Both become
+  /// Adds the passes, with one right before the printer, and taps after register allocation and the prologue where there is a listener to them. Both become
   /// the pipeline's. Called once.
   llvm::Error build(std::unique_ptr<llvm::Pass> BeforePrinter, std::unique_ptr<llvm::Pass> OnAllocation = nullptr);
   void run(llvm::Module &M);

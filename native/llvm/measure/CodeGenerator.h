@@ -22,7 +22,7 @@ namespace mlcb::measure {
 /// The target's code generation pipeline, built once and run for many modules.
 class CodeGenerator {
 public:
-  /// OnAllocation, if any, is told what the registers of each function cost, once they are allocated.
+  /// OnAllocation, if any, is told what the registers of each function cost, once it has its prologue.
   explicit CodeGenerator(llvm::TargetMachine &TM, AllocationListener OnAllocation = nullptr);
   ~CodeGenerator();
 

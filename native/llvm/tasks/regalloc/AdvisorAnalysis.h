@@ -8,26 +8,26 @@
 
 namespace mlcb {
 
-/// LLVM's Analysis, whose advisors ask where there is a conversation about the module. Provider makes the advisors: it has the name of its
-/// task, and is constructed from a context and a conversation, null where LLVM decides.
+/// LLVM's Analysis, whose advisors ask where there is a conversation about the function. Provider makes the advisors: it has the name of its
+/// task, and is constructed from a context and the conversations, which outlive it.
 template <class Analysis, class ProviderT> class AdvisorAnalysis final : public Analysis {
 public:
   AdvisorAnalysis() : Analysis(Analysis::AdvisorMode::Default) {}
 
 private:
   bool doInitialization(llvm::Module &M) override {
-    Talk = openRegalloc(ProviderT::Task, M, *this);
-    this->Provider = std::make_unique<ProviderT>(M.getContext(), Talk.get());
+    Talks = openRegalloc(ProviderT::Task, M, *this);
+    this->Provider = std::make_unique<ProviderT>(M.getContext(), Talks);
     return false;
   }
 
   bool doFinalization(llvm::Module &) override {
     this->Provider.reset();
-    Talk.reset();
+    Talks = {};
     return false;
   }
 
-  std::shared_ptr<RegallocConversation> Talk;
+  RegallocConversations Talks;
 };
 
 } // namespace mlcb

@@ -5,11 +5,34 @@
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/tasks/regalloc/Guard.h"
 
+#include "llvm/IR/Module.h"
+
 using namespace llvm;
 
 namespace mlcb {
 
-static std::shared_ptr<RegallocConversation> openInHost(StringRef Task, Module &M) {
+namespace {
+
+/// The functions of a module by who allocates them: the policies, or a fixed allocator.
+struct Division {
+  std::vector<StringSet<>> Functions;
+
+  const StringSet<> &ofPolicies() const { return Functions[0]; }
+  const StringSet<> &of(const FixedAllocator &By) const { return Functions[1 + (&By - fixedAllocators().begin())]; }
+};
+
+/// That of the module whose code is generated; its conversations hold it.
+thread_local std::pair<const Module *, std::weak_ptr<const Division>> Last;
+
+std::shared_ptr<const Division> divisionOf(const Module &M) { return Last.first == &M ? Last.second.lock() : nullptr; }
+
+/// Those that are tried beside the policies.
+ArrayRef<FixedAllocator> candidates() {
+  const size_t Beside = std::max(PolicySet::ofCommandLine().candidates(), 1u) - 1;
+  return fixedAllocators().take_front(std::min(Beside, fixedAllocators().size()));
+}
+
+std::shared_ptr<RegallocConversation> openPolicy(StringRef Task, Module &M) {
   const PolicySet &Policies = PolicySet::ofCommandLine();
   auto Open = [&](ModelRunner &Policy) {
     return Policies.checkGuard(Policy).map([&] { return std::make_unique<RegallocConversation>(M, Policy, EpisodeRequest()); });
@@ -17,33 +40,60 @@ static std::shared_ptr<RegallocConversation> openInHost(StringRef Task, Module &
   return host<RegallocConversation>(M, PolicySet::ofCommandLine().deciderInHost(*TaskRegistration::find(Task), M), Open);
 }
 
-/// A learner of the other task would be asked in a fork.
-static bool canAllBeTried(StringRef Task, Module &M) {
-  for (StringRef Other : {"eviction", "priority"})
-    if (Other != Task)
-      openInHost(Other, M);
-  return !hasFailed(M);
+RegallocConversations openInHost(StringRef Task, Module &M) {
+  RegallocConversations Opened;
+  if (auto Talk = openPolicy(Task, M))
+    Opened.Talks.push_back(std::move(Talk));
+  return Opened;
 }
 
-/// Found once for both tasks: the conversation of the first still holds it when the second begins.
-static std::shared_ptr<const StringSet<>> betterOfBoth(Module &M, TargetMachine &Machine) {
-  static thread_local std::pair<const Module *, std::weak_ptr<const StringSet<>>> Last;
-  auto Found = Last.second.lock();
-  if (!Found || Last.first != &M) {
-    Found = std::make_shared<const StringSet<>>(betterFunctions(M, Machine, openInHost));
+/// Whether a policy decides about registers, and all of those can be tried: a learner would be asked in a fork.
+bool canBeTried(Module &M) {
+  // Each is opened, so that what is wrong with any of them is said.
+  const bool Decided = count_if(ArrayRef<StringRef>{"eviction", "priority"}, [&](StringRef Task) { return openPolicy(Task, M) != nullptr; }) > 0;
+  return Decided && !hasFailed(M);
+}
+
+/// Found once for both tasks: the conversations of the first still hold it when the second begins.
+std::shared_ptr<const Division> divide(Module &M, TargetMachine &Machine) {
+  auto Found = divisionOf(M);
+  if (!Found) {
+    SmallVector<Alternative> Alternatives{{"policy", openInHost}};
+    for (const FixedAllocator &By : candidates())
+      Alternatives.push_back(Alternative::fixed(By));
+    Found = std::make_shared<const Division>(Division{betterFunctions(M, Machine, Alternatives)});
     Last = {&M, Found};
   }
   return Found;
 }
 
-std::shared_ptr<RegallocConversation> regallocOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
+} // namespace
+
+RegallocConversations regallocOfCommandLine(StringRef Task, Module &M, TargetMachine &Machine) {
   const PolicySet &Policies = PolicySet::ofCommandLine();
   if (Policies.isEmpty() || hasFailed(M))
-    return nullptr;
-  auto Talk = openInHost(Task, M);
-  if (Talk && Policies.isGuarded() && canAllBeTried(Task, M))
-    Talk->limitTo(betterOfBoth(M, Machine));
-  return Talk;
+    return {};
+  RegallocConversations Opened = openInHost(Task, M);
+  if (!Policies.isGuarded() || !canBeTried(M))
+    return Opened;
+  const auto Found = divide(M, Machine);
+  for (const auto &Talk : Opened.Talks)
+    Talk->limitTo({Found, &Found->ofPolicies()});
+  for (const FixedAllocator &By : candidates())
+    for (auto &Talk : By.opener()(Task, M).Talks) {
+      Talk->limitTo({Found, &Found->of(By)});
+      Opened.Talks.push_back(std::move(Talk));
+    }
+  Opened.Kept = Found;
+  return Opened;
+}
+
+unsigned firstUseOfCommandLine(const Function &F) {
+  if (const auto Found = divisionOf(*F.getParent()))
+    for (const FixedAllocator &By : candidates())
+      if (Found->of(By).contains(F.getName()))
+        return By.FirstUse;
+  return 0;
 }
 
 } // namespace mlcb

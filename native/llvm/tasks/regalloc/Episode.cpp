@@ -8,6 +8,7 @@
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/TaskRegistration.h"
+#include "llvm/tasks/regalloc/Alternatives.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/MachineFunction.h"
@@ -20,8 +21,28 @@ using namespace llvm;
 namespace mlcb {
 
 using eviction::Metric;
-static_assert(static_cast<size_t>(Metric::llvm_seconds) == static_cast<size_t>(priority::Metric::llvm_seconds),
+static_assert(static_cast<size_t>(Metric::executed_default) == static_cast<size_t>(priority::Metric::executed_default),
               "both tasks include the same metrics");
+
+namespace {
+/// The metrics of one of the costs.
+struct CostMetrics {
+  double measure::AllocationCosts::*Of;
+  Metric Final, Guarded, Saved, FunctionDefault, Default;
+
+  /// Whether one of them is wanted that needs what each function costs.
+  bool eachWantedBy(const ModelRunner &Policy) const {
+    return Policy.wants(Guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Final) || Policy.wants(FunctionDefault)));
+  }
+};
+
+constexpr CostMetrics AllCosts[] = {
+    {&measure::AllocationCosts::Allocated, Metric::cost, Metric::cost_guarded, Metric::functions_saved, Metric::function_default,
+     Metric::cost_default},
+    {&measure::AllocationCosts::Executed, Metric::executed, Metric::executed_guarded, Metric::functions_saved_executed,
+     Metric::function_default_executed, Metric::executed_default},
+};
+} // namespace
 
 static constexpr size_t BlocksBytes = 16u << 20;
 
@@ -44,7 +65,7 @@ Expected<std::unique_ptr<BoundTask>> Regalloc::prepare(const BoundSpec &Spec, me
 
 Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Machine, measure::SharedCache Blocks)
     : Task(std::move(Task)), Parameters(std::move(Given)), Machine(Machine), Before(Machine), Blocks(std::move(Blocks)),
-      Generator(Machine, [this](const MachineFunction &MF, double Cost) { noteCost(MF, Cost); }) {}
+      Generator(Machine, [this](const MachineFunction &MF, const measure::AllocationCosts &Of) { noteCosts(MF, Of); }) {}
 
 Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   auto Talk = std::make_shared<RegallocConversation>(M, Policy, Request, [&]() -> Expected<void> {
@@ -57,29 +78,51 @@ Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeR
     if (auto Measured = measureBaseline(M, Policy, Request); !Measured)
       return Unexpected(Measured.error());
   }
-  const RegallocScope Scope([&](StringRef Asking, Module &) { return Asking == Task ? Talk : nullptr; });
+  const RegallocScope Scope(advisedBy(Talk));
   Verify = Request.Verify;
   const RegallocOutcome Made = generate(M);
-  return Talk->finish([&] { return measure(M, *Talk, Made); });
+  return Talk->finish([&] { return measure(M, Talk, Made); });
 }
 
-Expected<void> Regalloc::measure(const Module &M, RegallocConversation &Talk, const RegallocOutcome &Made) {
+Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made) {
   if (Broken)
     return Unexpected(*Broken);
-  ModelRunner &Policy = Talk.policy();
+  ModelRunner &Policy = Talk->policy();
   writeCosts(Policy, Made.Cost);
   Policy.metric<int64_t>(Metric::size) = Made.Object.Allocated;
   Policy.metric<int64_t>(Metric::text) = Made.Object.Text;
+  if (Policy.wants(Metric::executed_candidates) || Policy.wants(Metric::executed_beside))
+    if (auto Measured = measureCandidates(M, Talk); !Measured)
+      return Measured;
   if (!Policy.wants(Metric::throughput))
     return {};
-  Talk.replay();
+  Talk->replay();
   Expected<double> Cycles = throughput(M);
   if (!Cycles)
     return Unexpected(Cycles.error());
-  if (auto Why = Talk.divergence())
+  if (auto Why = Talk->divergence())
     return Unexpected(*Why);
   Policy.metric<double>(Metric::throughput) = *Cycles;
   return {};
+}
+
+/// What -mlcb-candidates would make of this policy and what is tried beside it.
+Expected<void> Regalloc::measureCandidates(const Module &M, const std::shared_ptr<RegallocConversation> &Talk) {
+  Talk->replay();
+  SmallVector<Allocations> Others{allocate(M, Machine, {"policy", advisedBy(Talk)})};
+  if (auto Why = Talk->divergence())
+    return Unexpected(*Why);
+  for (const FixedAllocator *By : Parameters.Beside)
+    Others.push_back(allocate(M, Machine, Alternative::fixed(*By)));
+  const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
+  ModelRunner &Policy = Talk->policy();
+  Policy.metric<double>(Metric::executed_candidates) = Policy.metric<double>(Metric::executed_default) - totalGain(worthTheirBytes(Own, Others));
+  Policy.metric<double>(Metric::executed_beside) = totalCost(Others.back());
+  return {};
+}
+
+OpenRegalloc Regalloc::advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const {
+  return [this, Talk](StringRef Asking, Module &) { return Asking == Task ? RegallocConversations{{Talk}} : RegallocConversations(); };
 }
 
 /// As it is when code generation begins.
@@ -95,9 +138,9 @@ void Regalloc::optimize(Module &M) {
 /// Writes the metrics of LLVM's own advisor, where they are wanted.
 Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   const bool Each = // needs what each function costs
-      Policy.wants(Metric::cost_guarded) || (!Policy.measuresEndAlone() && (Policy.wants(Metric::cost) || Policy.wants(Metric::function_default)));
-  if (!Each && !Policy.wants(Metric::cost_default) && !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) &&
-      !Policy.wants(Metric::throughput_default))
+      any_of(AllCosts, [&](const CostMetrics &Told) { return Told.eachWantedBy(Policy); }) || Policy.wants(Metric::executed_candidates);
+  if (!Each && none_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Default); }) && !Policy.wants(Metric::size_default) &&
+      !Policy.wants(Metric::text_default) && !Policy.wants(Metric::throughput_default))
     return {};
   CurrentActivity Now("the measurement of the baselines");
   const RegallocScope Alone(unadvised);
@@ -118,7 +161,8 @@ Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, c
     if (Request.Cache && !Request.Program.empty())
       Request.Cache->insert(Known, *Own);
   }
-  Policy.metric<double>(Metric::cost_default) = Own->Cost;
+  for (const CostMetrics &Told : AllCosts)
+    Policy.metric<double>(Told.Default) = Own->Cost.*Told.Of;
   Policy.metric<int64_t>(Metric::size_default) = Own->Object.Allocated;
   Policy.metric<int64_t>(Metric::text_default) = Own->Object.Text;
   Policy.metric<double>(Metric::throughput_default) = Own->Throughput;
@@ -144,33 +188,38 @@ Expected<double> Regalloc::throughput(const Module &M) {
   return (*Meter)->cycles(*measure::cloneExactly(M));
 }
 
-void Regalloc::noteCost(const MachineFunction &MF, double Cost) {
-  Costs[MF.getName()] = Cost;
-  Allocated.push_back(Cost);
+void Regalloc::noteCosts(const MachineFunction &MF, const measure::AllocationCosts &Of) {
+  Costs[MF.getName()] = Of;
+  Allocated.push_back(Of);
   if (Verify && !Broken && !MF.verify(nullptr, nullptr, &nulls(), /*AbortOnError=*/false))
     Broken = Error{ErrorKind::InvalidArgument, "the allocation of function '" + MF.getName().str() + "' is one that LLVM's verifier refuses"};
 }
 
-double Regalloc::cost() const {
-  double Sum = 0;
-  for (const auto &Each : Costs)
-    Sum += Each.second;
+measure::AllocationCosts Regalloc::cost() const {
+  measure::AllocationCosts Sum;
+  for (const auto &Each : Costs) {
+    Sum.Allocated += Each.second.Allocated;
+    Sum.Executed += Each.second.Executed;
+  }
   return Sum;
 }
 
 /// Code is generated for one function after the other, each time in the same order.
-void Regalloc::writeCosts(ModelRunner &Policy, double Cost) const {
-  Policy.metric<double>(Metric::cost) = Cost;
+void Regalloc::writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const {
   const size_t Place = Allocated.size();
-  double Saved = 0, Gained = 0;
-  for (auto [Own, Default] : zip(Allocated, Defaults)) {
-    Saved += Default - Own; // what is as by default adds nothing at all
-    Gained += std::max(Default - Own, 0.0);
-  }
-  Policy.metric<double>(Metric::cost_guarded) = Policy.metric<double>(Metric::cost_default) - Gained;
-  Policy.metric<double>(Metric::functions_saved) = Saved;
   Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
-  Policy.metric<double>(Metric::function_default) = Place < Defaults.size() ? Defaults[Place] : 0;
+  for (const CostMetrics &Told : AllCosts) {
+    double Saved = 0, Gained = 0;
+    for (const auto &[Own, Default] : zip(Allocated, Defaults)) {
+      const double Less = Default.*Told.Of - Own.*Told.Of; // what is as by default adds nothing at all
+      Saved += Less;
+      Gained += std::max(Less, 0.0);
+    }
+    Policy.metric<double>(Told.Final) = OfModule.*Told.Of;
+    Policy.metric<double>(Told.Guarded) = Policy.metric<double>(Told.Default) - Gained;
+    Policy.metric<double>(Told.Saved) = Saved;
+    Policy.metric<double>(Told.FunctionDefault) = Place < Defaults.size() ? Defaults[Place].*Told.Of : 0;
+  }
 }
 
 measure::Key Regalloc::key(const EpisodeRequest &Request, StringRef What) const {

@@ -17,7 +17,7 @@ namespace mlcb {
 
 /// The metrics of a module's code.
 struct RegallocOutcome {
-  double Cost = 0;
+  measure::AllocationCosts Cost;
   measure::Size Object;
   double Throughput = 0;
 };
@@ -36,10 +36,12 @@ private:
   Expected<void> measureBaseline(const llvm::Module &M, ModelRunner &Policy, const EpisodeRequest &Request);
   RegallocOutcome generate(const llvm::Module &M);
   Expected<double> throughput(const llvm::Module &M);
-  void noteCost(const llvm::MachineFunction &MF, double Cost);
-  double cost() const;
-  void writeCosts(ModelRunner &Policy, double Cost) const;
-  Expected<void> measure(const llvm::Module &M, RegallocConversation &Talk, const RegallocOutcome &Made);
+  void noteCosts(const llvm::MachineFunction &MF, const measure::AllocationCosts &Of);
+  measure::AllocationCosts cost() const;
+  void writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const;
+  OpenRegalloc advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const;
+  Expected<void> measureCandidates(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk);
+  Expected<void> measure(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made);
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;
@@ -48,9 +50,9 @@ private:
   PassRunner Before;
   measure::SharedCache Blocks; // of llvm-mca
   measure::CodeGenerator Generator;
-  llvm::StringMap<double> Costs; // by function: of the last run, or, of those that it has not come to, of the run before
-  std::vector<double> Allocated; // costs of the functions that this run has come to
-  std::vector<double> Defaults;  // those of the run without questions
+  llvm::StringMap<measure::AllocationCosts> Costs; // by function: of the last run, or, of those that it has not come to, of the run before
+  std::vector<measure::AllocationCosts> Allocated; // of the functions that this run has come to
+  std::vector<measure::AllocationCosts> Defaults;  // those of the run without questions
   bool Verify = false;
   std::optional<Error> Broken; // by an allocation
 };

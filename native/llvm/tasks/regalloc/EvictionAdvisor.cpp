@@ -16,6 +16,7 @@
 #include "llvm/InitializePasses.h"
 
 #include <cmath>
+#include <map>
 #include <utility>
 
 using namespace llvm;
@@ -163,34 +164,54 @@ bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
   });
 }
 
-class EvictionProvider final : public RegAllocEvictionAdvisorProvider {
+/// Makes the advisors of one conversation.
+class AskingProvider {
 public:
-  static constexpr StringLiteral Task = "eviction";
-
   /// Where this LLVM's advisor for models is another than the known one, LLVM decides, and the conversation fails.
-  EvictionProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Talk(Talk) {
-    if (!Talk)
-      return;
-    Asking.reset(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context)));
-    if (!isAsExpected(*Asking, Talk->policy().spec().Task.Agents[0])) {
-      Talk->abandon({ErrorKind::InvalidArgument, "this LLVM's eviction advisor is not the one that the plugin was built for"});
+  AskingProvider(LLVMContext &Context, RegallocConversation &Talk)
+      : Talk(Talk), Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context))) {
+    if (!isAsExpected(*Asking, Talk.policy().spec().Task.Agents[0])) {
+      Talk.abandon({ErrorKind::InvalidArgument, "this LLVM's eviction advisor is not the one that the plugin was built for"});
       return;
     }
-    Model = new EvictionModel(Context, Asking->Features, *Talk);
+    Model = new EvictionModel(Context, Asking->Features, Talk);
     Asking->Model.reset(Model);
   }
 
   std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
-                                                      MachineLoopInfo *Loops) override {
-    if (!Model || !Talk->isAbout(MF.getName()))
+                                                      MachineLoopInfo *Loops) {
+    if (!Model)
       return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
-    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), *Model, *Talk);
+    return std::make_unique<PolicyEvictionAdvisor>(MF, Greedy, Asking->getAdvisor(MF, Greedy, Frequencies, Loops), *Model, Talk);
   }
 
 private:
-  RegallocConversation *Talk;
+  RegallocConversation &Talk;
   std::unique_ptr<ModelProvider> Asking;
   EvictionModel *Model = nullptr; // owned by it
+};
+
+class EvictionProvider final : public RegAllocEvictionAdvisorProvider {
+public:
+  static constexpr StringLiteral Task = "eviction";
+
+  EvictionProvider(LLVMContext &Context, const RegallocConversations &Talks)
+      : RegAllocEvictionAdvisorProvider(AdvisorMode::Default, Context), Talks(Talks) {
+    for (const auto &Talk : Talks.Talks)
+      Asking.try_emplace(Talk.get(), Context, *Talk);
+  }
+
+  std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
+                                                      MachineLoopInfo *Loops) override {
+    RegallocConversation *Talk = Talks.about(MF.getName());
+    if (!Talk)
+      return std::make_unique<DefaultEvictionAdvisor>(MF, Greedy);
+    return Asking.at(Talk).getAdvisor(MF, Greedy, Frequencies, Loops);
+  }
+
+private:
+  const RegallocConversations &Talks;
+  std::map<const RegallocConversation *, AskingProvider> Asking;
 };
 
 using EvictionAnalysis = AdvisorAnalysis<RegAllocEvictionAdvisorAnalysisLegacy, EvictionProvider>;

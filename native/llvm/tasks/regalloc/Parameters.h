@@ -3,6 +3,9 @@
 #pragma once
 
 #include "spec/TaskSpec.h"
+#include "llvm/tasks/regalloc/FixedAllocators.h"
+
+#include "llvm/ADT/SmallVector.h"
 
 #include <string>
 
@@ -11,6 +14,7 @@ namespace mlcb {
 struct RegallocParameters {
   std::string Pipeline; // empty for none
   bool KeepsOptSize;
+  llvm::SmallVector<const FixedAllocator *> Beside; // tried beside the policy
 
   /// Reads the parameters of a bound spec of either task; a value that means nothing is an error. Whether LLVM takes the pipeline is not
   /// looked at.

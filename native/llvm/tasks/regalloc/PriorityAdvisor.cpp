@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace llvm {
 
@@ -166,20 +167,21 @@ class PriorityProvider final : public RegAllocPriorityAdvisorProvider {
 public:
   static constexpr StringLiteral Task = "priority";
 
-  PriorityProvider(LLVMContext &Context, RegallocConversation *Talk) : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Talk(Talk) {
-    if (Talk)
-      Model.emplace(Context, *Talk);
+  PriorityProvider(LLVMContext &Context, const RegallocConversations &Talks) : RegAllocPriorityAdvisorProvider(AdvisorMode::Default), Talks(Talks) {
+    for (const auto &Talk : Talks.Talks)
+      Models.try_emplace(Talk.get(), Context, *Talk);
   }
 
   std::unique_ptr<RegAllocPriorityAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, SlotIndexes &Indexes) override {
-    if (!Model || !Talk->isAbout(MF.getName()))
+    RegallocConversation *Talk = Talks.about(MF.getName());
+    if (!Talk)
       return std::make_unique<DefaultPriorityAdvisor>(MF, Greedy, &Indexes);
-    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, *Model, *Talk);
+    return std::make_unique<PolicyPriorityAdvisor>(MF, Greedy, Indexes, Models.at(Talk), *Talk);
   }
 
 private:
-  RegallocConversation *Talk;
-  std::optional<PriorityModel> Model;
+  const RegallocConversations &Talks;
+  std::map<const RegallocConversation *, PriorityModel> Models;
 };
 
 using PriorityAnalysis = AdvisorAnalysis<RegAllocPriorityAdvisorAnalysisLegacy, PriorityProvider>;

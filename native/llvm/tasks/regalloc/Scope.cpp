@@ -3,6 +3,7 @@
 
 #include "llvm/tasks/regalloc/Deploy.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -10,15 +11,22 @@ namespace mlcb {
 
 static thread_local OpenRegalloc Innermost;
 
-std::shared_ptr<RegallocConversation> unadvised(llvm::StringRef, llvm::Module &) { return nullptr; }
+RegallocConversation *RegallocConversations::about(llvm::StringRef Function) const {
+  const auto Found = llvm::find_if(Talks, [&](const auto &Talk) { return Talk->isAbout(Function); });
+  return Found == Talks.end() ? nullptr : Found->get();
+}
+
+RegallocConversations unadvised(llvm::StringRef, llvm::Module &) { return {}; }
 
 RegallocScope::RegallocScope(OpenRegalloc Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
 RegallocScope::~RegallocScope() { Innermost = std::move(Outer); }
 
-std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
+RegallocConversations openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
   if (Innermost)
     return Innermost(Task, M);
   return regallocOfCommandLine(Task, M, Asking.getAnalysisIfAvailable<llvm::TargetPassConfig>()->getTM<llvm::TargetMachine>());
 }
+
+unsigned firstUseOf(const llvm::Function &F) { return Innermost ? 0 : firstUseOfCommandLine(F); }
 
 } // namespace mlcb

@@ -6,18 +6,29 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace llvm {
+class Function;
 class Pass;
 } // namespace llvm
 
 namespace mlcb {
 
-/// Opens the conversation of a task about a module, which lasts until its code is generated; null where LLVM decides.
-using OpenRegalloc = std::function<std::shared_ptr<RegallocConversation>(llvm::StringRef Task, llvm::Module &M)>;
+/// The conversations of a task about a module, each about functions of its own; LLVM decides about all others.
+struct RegallocConversations {
+  std::vector<std::shared_ptr<RegallocConversation>> Talks;
+  std::shared_ptr<const void> Kept = nullptr; // for as long as they last
+
+  /// The one about a function; null where LLVM decides.
+  RegallocConversation *about(llvm::StringRef Function) const;
+};
+
+/// Opens the conversations of a task about a module, which last until its code is generated.
+using OpenRegalloc = std::function<RegallocConversations(llvm::StringRef Task, llvm::Module &M)>;
 
 /// Opens none: LLVM's own advisors decide.
-std::shared_ptr<RegallocConversation> unadvised(llvm::StringRef Task, llvm::Module &M);
+RegallocConversations unadvised(llvm::StringRef Task, llvm::Module &M);
 
 /// Has the allocator of this thread ask while it lives.
 class RegallocScope {
@@ -32,6 +43,9 @@ private:
 };
 
 /// As the innermost scope of this thread has it; without one, the policies of the command line. Asking is a pass of the code generation.
-std::shared_ptr<RegallocConversation> openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
+RegallocConversations openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
+
+/// Likewise, the cost of a first callee-saved register in a function (see FirstUseScope).
+unsigned firstUseOf(const llvm::Function &F);
 
 } // namespace mlcb

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fixed allocators beside a policy: each function keeps what executes least, as the environment foretells it."""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcb_gym import toolchain
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.eviction import EvictionEnv
+from mlcb_gym.envs.priority import PriorityEnv, as_llvm
+from mlcb_gym.errors import TaskError
+from mlcb_gym.evaluation.module_metrics import evaluate_metrics
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.session import WorkerSession
+from mlcb_gym.spec import bind
+from tests.support.allocation import CLANG, stock
+from tests.support.asking import compile_asking
+from tests.support.episodes import finish
+
+PROGRAM = "embedded/validation/text_codec"
+METRICS = ("executed_candidates", "executed_beside")
+
+
+@pytest.fixture(scope="module")
+def fast(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as -O2 has it: where the least size is asked for, bytes count first."""
+    module: Path = tmp_path_factory.mktemp("program") / "fast.bc"
+    text = subprocess.run([toolchain.tool("llvm-dis"), resolve(PROGRAM)[0].bitcode, "-o", "-"], capture_output=True, text=True, check=True).stdout
+    subprocess.run([toolchain.tool("llvm-as"), "-o", module], input=text.replace(" minsize", ""), text=True, check=True)
+    return module
+
+
+def measured(program: Path, worker: WorkerSession, beside: str, choose: Any, made: Any = EvictionEnv) -> Mapping[str, float]:
+    with closing(made(programs=program, session=worker, beside=beside, optsize=True, reward="cost_guarded", metrics=METRICS)) as env:
+        return finish(env, choose)[2]
+
+
+def compile_trying(candidates: int, program: Path, output: Path) -> str:
+    config = write_clang_config(output.with_suffix(".cfg"), [shipped()["eviction"]], candidates=candidates)
+    command = [CLANG, f"--config={config}", "-Rpass=mlcb", *stock("clang", program, output)[1:]]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+@pytest.fixture
+def rare_call(tmp_path: Path) -> Path:
+    """A function that keeps a value over a call that is rarely made: stock saves a register for it at every entry."""
+    (tmp_path / "rare.c").write_text("int g(int); int f(int a, int b) { int x = b * 3; if (__builtin_expect(a, 0)) x += g(a); return x + b; }")
+    return tmp_path / "rare.c"
+
+
+def sizes(binary: Path) -> dict[str, str]:
+    """Of each function, by name."""
+    listed = subprocess.run([toolchain.tool("llvm-nm"), "--print-size", "--format=posix", binary], capture_output=True, text=True, check=True)
+    return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
+
+
+def test_environment_foretells_what_clang_keeps(worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
+    policy = OnnxPolicy(shipped()["eviction"])
+    info = measured(fast, worker, "3", policy.choose)
+    said = compile_trying(4, fast, tmp_path / "kept.o")
+    assert float(re.findall(r"functions, ([\d.]+)", said)[0]) == pytest.approx(info["executed_candidates"], abs=1e-3)
+    assert float(re.findall(r"csr 16384 \+ same: ([\d.]+)", said)[0]) == pytest.approx(info["executed_beside"], abs=1e-3)
+    assert info["executed_candidates"] < info["executed_guarded"] <= info["executed_default"]
+
+
+def test_function_is_emitted_as_its_fixed_allocator_leaves_it(fast: Path, tmp_path: Path) -> None:
+    kept = int(re.findall(r"csr 32768 \+ same in (\d+)", compile_trying(2, fast, tmp_path / "kept.o"))[0])
+    compile_trying(1, fast, tmp_path / "guarded.o")
+    subprocess.run(stock("clang", fast, tmp_path / "stock.o"), check=True)
+    flags = ["-mllvm", "-regalloc-csr-first-time-cost=32768"]
+    compile_asking([*stock("clang", fast, tmp_path / "fixed.o"), *flags], "priority", lambda *_: 0.0, tmp_path)
+    emitted, own, fixed, guarded = (sizes(tmp_path / f"{name}.o") for name in ("kept", "stock", "fixed", "guarded"))
+    assert all(size in (own[name], fixed[name], guarded[name]) for name, size in emitted.items())
+    assert 0 < sum(size == fixed[name] != own[name] for name, size in emitted.items()) <= kept
+
+
+def test_rare_call_costs_no_callee_saved_register_where_one_has_its_price(worker: WorkerSession, rare_call: Path) -> None:
+    cheap, dear = (measured(rare_call, worker, f"csr {cost}", as_llvm, PriorityEnv) for cost in (16, 32768))
+    assert cheap["executed"] == cheap["executed_default"] == cheap["executed_beside"] > 5  # a push and a pop
+    assert dear["executed_beside"] == dear["executed_candidates"] < 2.5
+
+
+def test_fixed_allocator_that_is_none_is_named(worker: WorkerSession) -> None:
+    with pytest.raises(TaskError, match="beside: 'linear scan', expected a number, or fixed allocators, as csr 32768"):
+        EvictionEnv(programs=PROGRAM, session=worker, beside="linear scan")
+
+
+@pytest.mark.parametrize("task", ["eviction", "priority"])
+def test_policy_of_before_fixed_allocators_is_valid(task: str) -> None:
+    assert OnnxPolicy(shipped()[task]).manifest["digest"] == bind(task, {}).digest != bind(task, {"beside": "never"}).digest
+
+
+def test_evaluation_has_rows_of_candidates_and_fixed_allocators() -> None:
+    evaluation = evaluate_metrics(shipped()["eviction"], [PROGRAM], candidates=(1, 4), best_of=())
+    costs: Mapping[str, Any] = {method: ratios[0] for method, ratios in evaluation.ratios["cost"].items()}
+    assert costs["candidates: 4"] <= costs["candidates: 1"] <= 1
+    assert costs["candidates: 4"] <= costs["best of 2 fixed"] <= costs["best of 1 fixed"] <= 1
+    assert costs["csr 32768, guarded"] <= min(1, costs["csr 32768"])
+    assert np.isfinite(list(costs.values())).all()
