@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr auto SilentTime = 20s; // for a connection to begin a session
 constexpr int LookMilliseconds = 1000, StarvedMilliseconds = 50;
-constexpr int Backlog = 512;
+constexpr int Backlog = 512, AcceptedAtOnce = 64;
 constexpr size_t MostConnections = 256, DescriptorsEach = 8; // its own two, and those of a session
 
 /// So that descriptors are left for sessions, whatever the limit of this process.
@@ -151,7 +151,7 @@ void Acceptor::run() {
     ::poll(Watched.data(), Watched.size(), Starved ? StarvedMilliseconds : LookMilliseconds);
     if (Watched.front().revents)
       return;
-    dropGone();
+    dropGone(std::span(Watched).last(Connections.size()));
     dropSilent();
     Starved = false;
     for (const FileDescriptor &One : Listening)
@@ -160,13 +160,13 @@ void Acceptor::run() {
 }
 
 void Acceptor::accept(int From) {
-  for (;;) {
+  for (int Turn = 0; Turn < AcceptedAtOnce && !Starved; ++Turn) {
     FileDescriptor Socket(::accept4(From, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!Socket) {
-      Starved = isShortage(errno);
-      return (void)(Starved && makeRoom());
-    }
-    if (Connections.size() < maxConnections() || makeRoom())
+    if (!Socket && !isShortage(errno))
+      return; // nobody else calls
+    Starved = !Socket;
+    const bool HasRoom = (Socket && Connections.size() < maxConnections()) || makeRoom();
+    if (Socket && HasRoom)
       hand(std::move(Socket), From);
   }
 }
@@ -196,12 +196,10 @@ void Acceptor::hand(FileDescriptor Socket, int From) {
   Into->HandleNewConnection(&New);
 }
 
-void Acceptor::dropGone() {
+void Acceptor::dropGone(std::span<const pollfd> Polled) {
   const std::scoped_lock Held(Lock);
-  std::erase_if(Connections, [](const Connection &One) {
-    pollfd Watched{One.Socket.get(), 0, 0};
-    return ::poll(&Watched, 1, 0) > 0;
-  });
+  auto Next = Polled.begin();
+  std::erase_if(Connections, [&](const Connection &) { return (Next++)->revents != 0; });
 }
 
 void Acceptor::dropSilent() {

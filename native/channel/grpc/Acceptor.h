@@ -10,6 +10,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <poll.h>
+#include <span>
 #include <vector>
 
 namespace mlcb {
@@ -42,7 +44,7 @@ private:
   void accept(int Listening);
   bool makeRoom();
   void hand(FileDescriptor Socket, int Listening);
-  void dropGone();
+  void dropGone(std::span<const pollfd> Polled);
   void dropSilent();
 
   GrpcBounds Bounds;
