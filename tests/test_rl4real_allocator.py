@@ -112,6 +112,13 @@ def test_function_too_large_is_greedys_to_the_byte(module: Path, tmp_path: Path)
     assert (tmp_path / "ours.o").read_bytes() == (tmp_path / "greedys.o").read_bytes()
 
 
+def test_illegal_answers_are_counted_and_the_heuristics_stand(module: Path, tmp_path: Path) -> None:
+    said = llc(module, *allocator("illegal"), "-pass-remarks=mlcb", output=tmp_path / "illegal.o")
+    llc(module, *allocator("heuristic"), output=tmp_path / "heuristic.o")
+    assert " 0 illegal answers" not in said
+    assert (tmp_path / "illegal.o").read_bytes() == (tmp_path / "heuristic.o").read_bytes()
+
+
 def test_unknown_decider_is_refused(module: Path, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         llc(module, *allocator("never"), output=tmp_path / "object.o")

@@ -45,7 +45,7 @@ void Allocation::finish() {
 }
 
 void Allocation::enqueue(Register R) {
-  if (A.VRM.hasPhys(R))
+  if (A.VRM.hasPhys(R) || Enqueued.contains(R))
     return;
   const LiveInterval &Range = A.LIS.getInterval(R);
   if (A.MRI.reg_nodbg_empty(R))
@@ -53,6 +53,7 @@ void Allocation::enqueue(Register R) {
   const auto Key = [](const LiveInterval *L) { return std::tuple(L->weight(), -int64_t(L->reg().virtRegIndex())); };
   const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
   Waiting.insert(Place, &Range);
+  Enqueued.insert(R);
   ++Done.Ranges;
 }
 
@@ -67,6 +68,7 @@ const LiveInterval &Allocation::next() {
   const size_t Index = legal(Policy.next(Waiting), Waiting.size(), [&] { return Heuristic.next(Waiting); });
   const LiveInterval &Range = *Waiting[Index];
   Waiting.erase(Waiting.begin() + Index);
+  Enqueued.erase(Range.reg());
   return Range;
 }
 

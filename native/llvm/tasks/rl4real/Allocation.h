@@ -5,6 +5,7 @@
 #include "llvm/tasks/rl4real/Splitting.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/CodeGen/LiveRangeEdit.h"
 #include "llvm/CodeGen/Spiller.h"
 
@@ -47,6 +48,7 @@ private:
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
   llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the lightest to the heaviest
+  llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
   llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
   llvm::DenseMap<llvm::Register, unsigned> SplitDepths;
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;

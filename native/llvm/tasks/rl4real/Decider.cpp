@@ -64,6 +64,15 @@ private:
   std::mt19937 Engine;
 };
 
+/// Answers nothing legal.
+class IllegalDecider final : public Decider {
+public:
+  size_t next(ArrayRef<const LiveInterval *> Waiting) override { return Waiting.size(); }
+  Fate fate(const LiveInterval &, const Choices &Legal) override { return Legal.allow(Fate::Split) ? Fate::Colour : Fate::Split; }
+  size_t region(const LiveInterval &, ArrayRef<Region> Legal) override { return Legal.size(); }
+  size_t colour(const LiveInterval &, ArrayRef<Candidate> Legal) override { return Legal.size(); }
+};
+
 } // namespace
 
 std::unique_ptr<Decider> makeDecider(StringRef Name) {
@@ -71,6 +80,8 @@ std::unique_ptr<Decider> makeDecider(StringRef Name) {
     return std::make_unique<Decider>();
   if (Name == "first" || Name == "last")
     return std::make_unique<EndDecider>(Name == "last");
+  if (Name == "illegal")
+    return std::make_unique<IllegalDecider>();
   unsigned Seed;
   if (Name.consume_front("random:") && !Name.getAsInteger(10, Seed))
     return std::make_unique<RandomDecider>(Seed);

@@ -45,7 +45,7 @@ public:
   virtual size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
 };
 
-/// The decider of a name (heuristic, first, last, random:SEED); null where there is none of that name.
+/// The decider of a name (heuristic, and for tests first, last, illegal, random:SEED); null where there is none of that name.
 std::unique_ptr<Decider> makeDecider(llvm::StringRef Name);
 
 } // namespace mlcb
