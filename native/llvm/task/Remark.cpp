@@ -11,11 +11,14 @@ namespace mlcb {
 
 void remark(StringRef Kind, const Twine &Message, const Module &M) {
   const auto Body = find_if(M, [](const Function &F) { return !F.isDeclaration(); });
-  if (Body == M.end())
-    return;
-  OptimizationRemark Remark("mlcb", Kind, DiagnosticLocation(), &Body->getEntryBlock());
+  if (Body != M.end())
+    remark(Kind, Message, *Body);
+}
+
+void remark(StringRef Kind, const Twine &Message, const Function &F) {
+  OptimizationRemark Remark("mlcb", Kind, DiagnosticLocation(), &F.getEntryBlock());
   Remark << Message.str();
-  M.getContext().diagnose(Remark);
+  F.getContext().diagnose(Remark);
 }
 
 } // namespace mlcb

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/rl4real/Allocation.h"
+
+#include "llvm/tasks/rl4real/Recolouring.h"
+
+#include "llvm/CodeGen/TargetRegisterInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/LLVMContext.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+Allocation::Allocation(const Analyses &A, Decider &Policy, unsigned MaxSplits)
+    : A(A), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
+      Spill(createInlineSpiller({A.LIS, A.LSS, A.Dominators, A.Frequencies}, A.MF, A.VRM, A.Weights, &A.Matrix)),
+      Costs(A.MRI.getTargetRegisterInfo()->getRegisterCosts(A.MF)) {}
+
+Counts Allocation::run() {
+  for (unsigned I = 0, E = A.MRI.getNumVirtRegs(); I != E; ++I)
+    if (const Register R = Register::index2VirtReg(I); !A.MRI.reg_nodbg_empty(R))
+      enqueue(R);
+  while (!Waiting.empty()) {
+    A.Matrix.invalidateVirtRegs();
+    if (const LiveInterval &Range = next(); A.MRI.reg_nodbg_empty(Range.reg()))
+      A.LIS.removeInterval(Range.reg());
+    else if (!A.VRM.hasPhys(Range.reg()))
+      allocate(Range);
+    for (const Register R : std::exchange(New, {}))
+      if (A.LIS.hasInterval(R))
+        enqueue(R);
+  }
+  finish();
+  Done.Refused = Splits.refused();
+  return Done;
+}
+
+void Allocation::finish() {
+  Spill->postOptimization();
+  for (MachineInstr *MI : DeadRemats) {
+    A.LIS.RemoveMachineInstrFromMaps(*MI);
+    MI->eraseFromParent();
+  }
+}
+
+void Allocation::enqueue(Register R) {
+  if (A.VRM.hasPhys(R) || Enqueued.contains(R))
+    return;
+  const LiveInterval &Range = A.LIS.getInterval(R);
+  if (A.MRI.reg_nodbg_empty(R))
+    return A.LIS.removeInterval(R);
+  const auto Key = [](const LiveInterval *L) { return std::tuple(L->weight(), -int64_t(L->reg().virtRegIndex())); };
+  const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
+  Waiting.insert(Place, &Range);
+  Enqueued.insert(R);
+  ++Done.Ranges;
+}
+
+size_t Allocation::legal(size_t Answer, size_t Size, function_ref<size_t()> Own) {
+  if (Answer < Size)
+    return Answer;
+  ++Done.Illegal;
+  return Own();
+}
+
+const LiveInterval &Allocation::next() {
+  const size_t Index = legal(Policy.next(Waiting), Waiting.size(), [&] { return Heuristic.next(Waiting); });
+  const LiveInterval &Range = *Waiting[Index];
+  Waiting.erase(Waiting.begin() + Index);
+  Enqueued.erase(Range.reg());
+  return Range;
+}
+
+void Allocation::allocate(const LiveInterval &Range) {
+  const Choices Legal = choices(Range);
+  if (Legal.Colours.empty() && evictFor(Range))
+    return;
+  if (Legal.Colours.empty() && !Legal.CanSpill)
+    return recolour(Range);
+  switch (legalFate(Range, Legal)) {
+  case Fate::Colour: return colour(Range, Legal.Colours);
+  case Fate::Split: return split(Range, Legal.Regions);
+  case Fate::Spill: return spill(Range);
+  }
+}
+
+Choices Allocation::choices(const LiveInterval &Range) {
+  Choices Legal;
+  const ArrayRef<MCPhysReg> Order = A.order(Range.reg());
+  SmallVector<MCPhysReg, 16> Hints;
+  A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
+  const auto Add = [&](MCPhysReg R, bool Hinted) {
+    if (A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free)
+      Legal.Colours.push_back({R, cost(R), Hinted});
+  };
+  for (const MCPhysReg R : Hints)
+    if (is_contained(Order, R))
+      Add(R, true);
+  for (const MCPhysReg R : Order)
+    if (!is_contained(Hints, R))
+      Add(R, false);
+  Legal.CanSpill = Range.isSpillable();
+  if (SplitDepths.lookup(Range.reg()) < MaxSplits)
+    Legal.Regions = Splits.regions(Range);
+  return Legal;
+}
+
+unsigned Allocation::cost(MCPhysReg Register) const {
+  const bool FirstSave = A.Classes.getLastCalleeSavedAlias(Register) && !A.Matrix.isPhysRegUsed(Register);
+  return Costs[Register] + FirstSave;
+}
+
+Fate Allocation::legalFate(const LiveInterval &Range, const Choices &Legal) {
+  const Fate Answer = Policy.fate(Range, Legal);
+  if (Legal.allow(Answer))
+    return Answer;
+  ++Done.Illegal;
+  return Heuristic.fate(Range, Legal);
+}
+
+void Allocation::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
+  const size_t Index = legal(Policy.colour(Range, Legal), Legal.size(), [&] { return Heuristic.colour(Range, Legal); });
+  A.Matrix.assign(Range, Legal[Index].Register);
+}
+
+void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
+  const size_t Index = legal(Policy.region(Range, Legal), Legal.size(), [&] { return Heuristic.region(Range, Legal); });
+  const unsigned Depth = SplitDepths.lookup(Range.reg()) + 1;
+  Splits.split(Range, Legal[Index], New);
+  for (const Register R : New)
+    SplitDepths[R] = Depth;
+  ++Done.Splits;
+}
+
+void Allocation::spill(const LiveInterval &Range) {
+  LiveRangeEdit Edit(&Range, New, A.MF, A.LIS, &A.VRM, this, &DeadRemats);
+  Spill->spill(Edit);
+  ++Done.Spills;
+}
+
+/// Only what is lighter is evicted: the registers' weights grow with each eviction, so that it ends.
+bool Allocation::evictFor(const LiveInterval &Range) {
+  const auto Heaviest = [](ArrayRef<const LiveInterval *> Others) {
+    float Weight = 0;
+    for (const LiveInterval *Other : Others)
+      Weight = std::max(Weight, Other->isSpillable() ? Other->weight() : huge_valf);
+    return Weight;
+  };
+  MCRegister Best;
+  float Least = Range.weight();
+  for (const MCPhysReg Register : A.order(Range.reg()))
+    if (A.Matrix.checkInterference(Range, Register) == LiveRegMatrix::IK_VirtReg)
+      if (const float Weight = Heaviest(interferers(A, Range, Register)); Weight < Least) {
+        Least = Weight;
+        Best = Register;
+      }
+  if (!Best)
+    return false;
+  for (const LiveInterval *Other : interferers(A, Range, Best)) {
+    A.Matrix.unassign(*Other);
+    New.push_back(Other->reg());
+    ++Done.Evictions;
+  }
+  A.Matrix.assign(Range, Best);
+  return true;
+}
+
+void Allocation::recolour(const LiveInterval &Range) {
+  ++Done.Recoloured;
+  if (Recolouring(A, New).place(Range))
+    return;
+  ++Done.Failed;
+  const Function &F = A.MF.getFunction();
+  F.getContext().diagnose(DiagnosticInfoGeneric("mlcb: no register for an operand of inline assembly in '" + F.getName() + "'"));
+  A.VRM.assignVirt2Phys(Range.reg(), A.order(Range.reg()).front());
+}
+
+bool Allocation::LRE_CanEraseVirtReg(Register R) {
+  LiveInterval &Range = A.LIS.getInterval(R);
+  if (A.VRM.hasPhys(R)) {
+    A.Matrix.unassign(Range);
+    return true;
+  }
+  Range.clear(); // it may wait in the queue
+  return false;
+}
+
+void Allocation::LRE_WillShrinkVirtReg(Register R) {
+  if (!A.VRM.hasPhys(R))
+    return;
+  A.Matrix.unassign(A.LIS.getInterval(R));
+  New.push_back(R);
+}
+
+} // namespace mlcb

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The registers of one function.
+#pragma once
+
+#include "llvm/tasks/rl4real/Splitting.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/CodeGen/LiveRangeEdit.h"
+#include "llvm/CodeGen/Spiller.h"
+
+namespace mlcb {
+
+/// What an allocation did.
+struct Counts {
+  unsigned Ranges = 0, Evictions = 0, Splits = 0, Spills = 0, Recoloured = 0, Failed = 0, Illegal = 0, Refused = 0;
+};
+
+/// Allocates all live ranges as a decider says; what it may say, and what is done where it says something else, is settled here.
+class Allocation final : private llvm::LiveRangeEdit::Delegate {
+public:
+  Allocation(const Analyses &A, Decider &Policy, unsigned MaxSplits);
+
+  Counts run();
+
+private:
+  void allocate(const llvm::LiveInterval &Range);
+  Choices choices(const llvm::LiveInterval &Range);
+  Fate legalFate(const llvm::LiveInterval &Range, const Choices &Legal);
+  size_t legal(size_t Answer, size_t Size, llvm::function_ref<size_t()> Heuristic);
+  void colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
+  void split(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
+  void spill(const llvm::LiveInterval &Range);
+  bool evictFor(const llvm::LiveInterval &Range);
+  void recolour(const llvm::LiveInterval &Range);
+  unsigned cost(llvm::MCPhysReg Register) const;
+  void enqueue(llvm::Register R);
+  const llvm::LiveInterval &next();
+  void finish();
+
+  bool LRE_CanEraseVirtReg(llvm::Register R) override;
+  void LRE_WillShrinkVirtReg(llvm::Register R) override;
+
+  const Analyses &A;
+  Decider &Policy;
+  Decider Heuristic;
+  unsigned MaxSplits;
+  Splitting Splits;
+  std::unique_ptr<llvm::Spiller> Spill;
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the lightest to the heaviest
+  llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
+  llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
+  llvm::DenseMap<llvm::Register, unsigned> SplitDepths;
+  llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
+  llvm::ArrayRef<uint8_t> Costs;
+  Counts Done;
+};
+
+} // namespace mlcb

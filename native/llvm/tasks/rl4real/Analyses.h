@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What LLVM knows of the function whose registers are allocated.
+#pragma once
+
+#include "llvm/CodeGen/CalcSpillWeights.h"
+#include "llvm/CodeGen/LiveDebugVariables.h"
+#include "llvm/CodeGen/LiveIntervals.h"
+#include "llvm/CodeGen/LiveRegMatrix.h"
+#include "llvm/CodeGen/LiveStacks.h"
+#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineDominators.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineLoopInfo.h"
+#include "llvm/CodeGen/MachineRegisterInfo.h"
+#include "llvm/CodeGen/RegisterClassInfo.h"
+#include "llvm/CodeGen/VirtRegMap.h"
+
+namespace mlcb {
+
+struct Analyses {
+  llvm::MachineFunction &MF;
+  llvm::MachineRegisterInfo &MRI;
+  llvm::LiveIntervals &LIS;
+  llvm::LiveStacks &LSS;
+  llvm::LiveDebugVariables &Debug;
+  llvm::VirtRegMap &VRM;
+  llvm::LiveRegMatrix &Matrix;
+  llvm::MachineDominatorTree &Dominators;
+  llvm::MachineLoopInfo &Loops;
+  llvm::MachineBlockFrequencyInfo &Frequencies;
+  llvm::VirtRegAuxInfo &Weights;
+  llvm::RegisterClassInfo &Classes;
+
+  llvm::ArrayRef<llvm::MCPhysReg> order(llvm::Register R) const { return Classes.getOrder(MRI.getRegClass(R)); }
+};
+
+/// The live ranges in the way of one that is to have a register.
+inline llvm::SmallVector<const llvm::LiveInterval *, 8> interferers(const Analyses &A, const llvm::LiveInterval &Range, llvm::MCRegister Register) {
+  llvm::SmallVector<const llvm::LiveInterval *, 8> Found;
+  for (const llvm::MCRegUnit Unit : A.MRI.getTargetRegisterInfo()->regunits(Register))
+    for (const llvm::LiveInterval *Other : A.Matrix.query(Range, Unit).interferingVRegs())
+      if (!llvm::is_contained(Found, Other))
+        Found.push_back(Other);
+  return Found;
+}
+
+} // namespace mlcb

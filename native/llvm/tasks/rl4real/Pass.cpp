@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The allocator as a pass of llc and clang: `-regalloc=mlcb`.
+#include "llvm/task/Remark.h"
+#include "llvm/tasks/rl4real/Allocation.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/ProfileSummaryInfo.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/InitializePasses.h"
+#include "llvm/PassRegistry.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+
+// The list of allocators is a static member of a template: hidden, this library would have one of its own.
+#pragma GCC visibility push(default)
+#include "llvm/CodeGen/RegAllocRegistry.h"
+#pragma GCC visibility pop
+
+using namespace llvm;
+
+static cl::opt<std::string> DeciderName("mlcb-regalloc-decider", cl::init("heuristic"), cl::Hidden,
+                                        cl::desc("Who decides for -regalloc=mlcb: heuristic, first, last or random:SEED"));
+static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(0), cl::Hidden,
+                                   cl::desc("How often -regalloc=mlcb may split a live range and what it was split into"));
+static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
+                                   cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));
+
+namespace mlcb {
+namespace {
+
+class AllocatorPass final : public MachineFunctionPass {
+public:
+  AllocatorPass() : MachineFunctionPass(ID), Greedy(createGreedyRegisterAllocator()) {}
+
+private:
+  StringRef getPassName() const override { return "mlcb register allocator"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override;
+  MachineFunctionProperties getRequiredProperties() const override { return MachineFunctionProperties().setNoPHIs(); }
+  MachineFunctionProperties getClearedProperties() const override { return MachineFunctionProperties().setIsSSA(); }
+  bool runOnMachineFunction(MachineFunction &MF) override;
+  bool runGreedy(MachineFunction &MF);
+  Counts allocate(MachineFunction &MF, Decider &Policy);
+
+  static char ID;
+  std::unique_ptr<FunctionPass> Greedy;
+  RegisterClassInfo Classes;
+};
+
+char AllocatorPass::ID = 0;
+
+/// A superset of greedy's, so that greedy can run in this pass's place.
+void AllocatorPass::getAnalysisUsage(AnalysisUsage &AU) const {
+  Greedy->getAnalysisUsage(AU);
+  AU.addRequired<AAResultsWrapperPass>();
+  AU.addRequired<ProfileSummaryInfoWrapperPass>();
+}
+
+static unsigned liveRanges(const MachineRegisterInfo &MRI) {
+  return count_if(seq(MRI.getNumVirtRegs()), [&](unsigned I) { return !MRI.reg_nodbg_empty(Register::index2VirtReg(I)); });
+}
+
+static void report(const MachineFunction &MF, const Counts &Done) {
+  remark("Allocated",
+         "allocated " + Twine(Done.Ranges) + " live ranges: " + Twine(Done.Evictions) + " evictions, " + Twine(Done.Splits) + " splits, " +
+             Twine(Done.Spills) + " spills, " + Twine(Done.Recoloured) + " recolourings, " + Twine(Done.Illegal) + " illegal answers, " +
+             Twine(Done.Refused) + " splits refused",
+         MF.getFunction());
+}
+
+bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
+  if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges) {
+    remark("LeftToGreedy", "left to greedy: " + Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most", MF.getFunction());
+    return runGreedy(MF);
+  }
+  const std::unique_ptr<Decider> Policy = makeDecider(DeciderName);
+  if (!Policy)
+    reportFatalUsageError("mlcb: -mlcb-regalloc-decider=" + Twine(DeciderName) + ": expected heuristic, first, last or random:SEED");
+  report(MF, allocate(MF, *Policy));
+  return true;
+}
+
+/// The pass manager does not know greedy: it is shown the analyses that this pass was given for it.
+bool AllocatorPass::runGreedy(MachineFunction &MF) {
+  AnalysisUsage Usage;
+  Greedy->getAnalysisUsage(Usage);
+  if (!Greedy->getResolver())
+    Greedy->setResolver(new AnalysisResolver(getResolver()->getPMDataManager())); // the pass owns it
+  Greedy->getResolver()->clearAnalysisImpls();
+  for (const AnalysisID Required : Usage.getRequiredSet())
+    Greedy->getResolver()->addAnalysisImplsPair(Required, getResolver()->findImplPass(Required));
+  return Greedy->runOnFunction(MF.getFunction());
+}
+
+Counts AllocatorPass::allocate(MachineFunction &MF, Decider &Policy) {
+  auto &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
+  auto &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
+  auto &Loops = getAnalysis<MachineLoopInfoWrapperPass>().getLI();
+  auto &Frequencies = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
+  MF.getRegInfo().freezeReservedRegs();
+  Classes.runOnMachineFunction(MF);
+  VirtRegAuxInfo Weights(MF, LIS, VRM, Loops, Frequencies, &getAnalysis<ProfileSummaryInfoWrapperPass>().getPSI());
+  Weights.calculateSpillWeightsAndHints();
+  const Analyses A{MF,
+                   MF.getRegInfo(),
+                   LIS,
+                   getAnalysis<LiveStacksWrapperLegacy>().getLS(),
+                   getAnalysis<LiveDebugVariablesWrapperLegacy>().getLDV(),
+                   VRM,
+                   getAnalysis<LiveRegMatrixWrapperLegacy>().getLRM(),
+                   getAnalysis<MachineDominatorTreeWrapperPass>().getDomTree(),
+                   Loops,
+                   Frequencies,
+                   Weights,
+                   Classes};
+  return Allocation(A, Policy, MaxSplits).run();
+}
+
+FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
+
+RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);
+
+} // namespace
+} // namespace mlcb

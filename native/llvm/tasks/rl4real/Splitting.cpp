@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/rl4real/Splitting.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/CodeGen/MachineInstrBuilder.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+using namespace llvm;
+
+namespace mlcb {
+
+static Region blocksOf(const MachineLoop &Loop) { return Region(Loop.block_begin(), Loop.block_end()); }
+
+SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
+  SmallVector<Region, 4> Legal;
+  if (!canSplit(Range))
+    return Legal;
+  SmallSetVector<MachineBasicBlock *, 8> Uses;
+  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
+    Uses.insert(MI.getParent());
+  SmallVector<MachineBasicBlock *, 8> Hottest(Uses.begin(), Uses.end());
+  const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
+  sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
+  SmallPtrSet<const MachineLoop *, 4> Seen;
+  const auto Offer = [&](Region Within) {
+    const bool All = all_of(Uses, [&](MachineBasicBlock *Block) { return is_contained(Within, Block); });
+    if (!All && plan(Range, Within))
+      Legal.push_back(std::move(Within));
+    else
+      ++Refused;
+  };
+  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(4)) {
+    if (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second)
+      Offer(blocksOf(*Loop));
+    Offer({Block});
+  }
+  return Legal;
+}
+
+bool Splitting::canSplit(const LiveInterval &Range) const {
+  if (Range.hasSubRanges() || !Range.isSpillable() || A.LIS.intervalIsInOneMBB(Range))
+    return false;
+  const auto IsSafe = [](const MachineOperand &Operand) {
+    const MachineInstr &MI = *Operand.getParent();
+    const MachineBasicBlock &Block = *MI.getParent();
+    return !Operand.getSubReg() && !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() &&
+           !Block.isInlineAsmBrIndirectTarget();
+  };
+  return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
+}
+
+std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
+  const Blocks Inside(Within.begin(), Within.end());
+  Plan Copies;
+  for (MachineBasicBlock *Block : Within)
+    if (!planEntry(Range, *Block, Inside, Copies) || !planExit(Range, *Block, Inside, Copies))
+      return std::nullopt;
+  return Copies;
+}
+
+bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+  const auto IsInside = [&](MachineBasicBlock *Other) { return Inside.contains(Other); };
+  if (!A.LIS.isLiveInToMBB(Range, &Block) || all_of(Block.predecessors(), IsInside))
+    return true;
+  if (none_of(Block.predecessors(), IsInside))
+    return planCopy(Range, {&Block, /*AtEnd=*/false, /*Inwards=*/true}, Copies);
+  return all_of(Block.predecessors(),
+                [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, {Other, /*AtEnd=*/true, /*Inwards=*/true}, Copies); });
+}
+
+bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+  return all_of(Block.successors(), [&](MachineBasicBlock *Next) {
+    if (Inside.contains(Next) || !A.LIS.isLiveInToMBB(Range, Next))
+      return true;
+    const bool OnlyFromInside = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Inside.contains(Other); });
+    return planCopy(Range, OnlyFromInside ? Copy{Next, false, false} : Copy{&Block, true, false}, Copies);
+  });
+}
+
+bool Splitting::planCopy(const LiveInterval &Range, Copy Where, Plan &Copies) const {
+  const auto Reads = [&](const MachineInstr &MI) {
+    return MI.isInlineAsm() || any_of(MI.operands(), [&](const MachineOperand &O) { return O.isReg() && O.getReg() == Range.reg(); });
+  };
+  const auto IsLiveOut = [&](const MachineBasicBlock *Block) { return A.LIS.isLiveOutOfMBB(Range, Block); }; // not so where it is undefined
+  if (!(Where.AtEnd ? IsLiveOut(Where.Block) : all_of(Where.Block->predecessors(), IsLiveOut)))
+    return false;
+  if (Where.Block->isEHPad() || Where.Block->hasEHPadSuccessor() || Where.Block->isInlineAsmBrIndirectTarget() ||
+      (Where.AtEnd && any_of(Where.Block->terminators(), Reads)))
+    return false;
+  const auto IsSame = [&](const Copy &Other) { return Other.Block == Where.Block && Other.AtEnd == Where.AtEnd && Other.Inwards == Where.Inwards; };
+  if (none_of(Copies, IsSame))
+    Copies.push_back(Where);
+  return true;
+}
+
+void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVectorImpl<Register> &New) {
+  const Register Old = Range.reg(), Original = A.VRM.getOriginal(Old);
+  const Plan Copies = *plan(Range, Within);
+  const Register Inner = A.MRI.cloneVirtualRegister(Old), Outer = A.MRI.cloneVirtualRegister(Old);
+  A.VRM.grow();
+  const size_t First = New.size();
+  for (MachineOperand &Operand : make_early_inc_range(A.MRI.reg_operands(Old))) {
+    Operand.setReg(is_contained(Within, Operand.getParent()->getParent()) ? Inner : Outer);
+    if (Operand.isUse())
+      Operand.setIsKill(false);
+  }
+  for (const Copy &Where : Copies)
+    addCopy(Where, Inner, Outer);
+  for (const Register R : {Outer, Inner})
+    addRange(R, Original, New);
+  A.Debug.splitRegister(Old, ArrayRef(New).drop_front(First), A.LIS);
+}
+
+void Splitting::addCopy(const Copy &Where, Register Inner, Register Outer) {
+  MachineBasicBlock &Block = *Where.Block;
+  const auto Place = Where.AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
+  const MCInstrDesc &Description = A.MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY);
+  MachineInstr &MI = *BuildMI(Block, Place, DebugLoc(), Description, Where.Inwards ? Inner : Outer).addReg(Where.Inwards ? Outer : Inner);
+  A.LIS.InsertMachineInstrInMaps(MI);
+}
+
+void Splitting::addRange(Register R, Register Original, SmallVectorImpl<Register> &New) {
+  A.VRM.setIsSplitFromReg(R, Original);
+  if (A.MRI.reg_nodbg_empty(R))
+    return;
+  LiveInterval &Range = A.LIS.createAndComputeVirtRegInterval(R);
+  SmallVector<LiveInterval *, 4> Parts;
+  A.LIS.splitSeparateComponents(Range, Parts);
+  A.VRM.grow();
+  for (const LiveInterval *Part : Parts)
+    A.VRM.setIsSplitFromReg(Part->reg(), Original);
+  Parts.push_back(&Range);
+  for (LiveInterval *Part : Parts) {
+    A.Weights.calculateSpillWeightAndHint(*Part);
+    New.push_back(Part->reg());
+  }
+}
+
+} // namespace mlcb
