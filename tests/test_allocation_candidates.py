@@ -22,7 +22,7 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
-from tests.support.allocation import CLANG, stock
+from tests.support.allocation import CLANG, ROUNDING, stock
 from tests.support.asking import compile_asking
 from tests.support.episodes import finish
 
@@ -104,5 +104,5 @@ def test_evaluation_has_rows_of_candidates_and_fixed_allocators() -> None:
     costs: Mapping[str, Any] = {method: ratios[0] for method, ratios in evaluation.ratios["cost"].items()}
     assert costs["candidates: 4"] <= costs["candidates: 1"] <= 1
     assert costs["candidates: 4"] <= costs["best of 2 fixed"] <= costs["best of 1 fixed"] <= 1
-    assert costs["csr 32768, guarded"] <= min(1, costs["csr 32768"])
+    assert costs["csr 32768, guarded"] <= min(1, costs["csr 32768"]) + ROUNDING
     assert np.isfinite(list(costs.values())).all()

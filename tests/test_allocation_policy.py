@@ -48,7 +48,7 @@ from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
-from tests.support.allocation import CLANG, PROGRAM, by_default, optimized, stock
+from tests.support.allocation import CLANG, PROGRAM, ROUNDING, by_default, optimized, stock
 from tests.support.asking import with_policy
 from tests.support.episodes import finish
 
@@ -246,7 +246,7 @@ def test_policy_is_evaluated_against_llvm_and_what_does_not_look(policies: Mappi
     methods = {"policy"} | nulls | {f"csr {cost}" for cost in COSTS_OF_FIRST_USE}
     guarded = {f"{method}, guarded" for method in methods} | {f"best of {count} fixed" for count in PORTFOLIOS}
     assert set(costs) == {"greedy", "random, best of 1"} | methods | guarded
-    assert all(costs[f"{method}, guarded"][0] <= min(1, costs[method][0]) for method in methods)
+    assert all(costs[f"{method}, guarded"][0] <= min(1, costs[method][0]) + ROUNDING for method in methods)
     assert all(ratios[1] == 1.0 for ratios in costs.values())
     assert costs["random, best of 1"][0] != 1.0
     assert not evaluation.failures

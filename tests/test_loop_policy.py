@@ -197,9 +197,10 @@ def test_policy_decides_in_process(prefers: int, answer: str, program: Path, tmp
 
 def test_policy_of_another_task_splits_nothing(program: Path, tmp_path: Path) -> None:
     policy = Path(__file__).parent.parent / "mlcb_gym/policies/inliner"
-    for folder, command in (("asked", with_policy(O3, f"onnx:{policy}")), ("plain", list(O3))):
+    asked = [*with_policy(O3, f"onnx:{policy}"), "-Wno-backend-plugin"]  # or clang says that it was taught at -Oz
+    for folder, command in (("asked", asked), ("plain", list(O3))):
         subprocess.run([*command, "-Rpass=mlcb-loop", program, "-o", tmp_path / f"{folder}.o"], check=True, capture_output=True)
-    said = subprocess.run([*with_policy(O3, f"onnx:{policy}"), "-Rpass=mlcb-loop", program, "-o", tmp_path / "x.o"], check=True, capture_output=True)
+    said = subprocess.run([*asked, "-Rpass=mlcb-loop", program, "-o", tmp_path / "x.o"], check=True, capture_output=True)
     assert said.stderr == b""
 
 

@@ -35,3 +35,7 @@ def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
     if tool == "llc":
         return [LLC_22, *LLC, program, "-o", output]
     return [CLANG, "-O2", "-w", "-c", program, "-o", output]
+
+
+ROUNDING = 1e-12
+"""Of costs that are sums: what is the same by two ways may differ in the last digit."""

@@ -174,7 +174,7 @@ void Acceptor::accept(int From) {
 /// False where every connection has a session.
 bool Acceptor::makeRoom() {
   const std::scoped_lock Held(Lock);
-  const auto Oldest = std::ranges::find_if(Connections, [](const Connection &One) { return !One.Counted->hasSession(); });
+  const auto Oldest = std::ranges::find_if(Connections, [](const Connection &One) { return !One.Counted->isInUse(); });
   if (Oldest == Connections.end())
     return false;
   ::shutdown(Oldest->Socket.get(), SHUT_RDWR); // which gRPC sees, and closes its own
@@ -206,7 +206,7 @@ void Acceptor::dropSilent() {
   const std::scoped_lock Held(Lock);
   std::erase_if(Connections, [&, Now = Clock::now()](const Connection &One) {
     const auto Idle = std::chrono::duration<double>(Now - One.Counted->lastHeard());
-    const bool Late = One.Counted->hasSession() ? Bounds.IdleSeconds > 0 && Idle.count() > Bounds.IdleSeconds : Idle > SilentTime;
+    const bool Late = One.Counted->isInUse() ? Bounds.IdleSeconds > 0 && Idle.count() > Bounds.IdleSeconds : Idle > SilentTime;
     if (Late)
       ::shutdown(One.Socket.get(), SHUT_RDWR);
     return Late;

@@ -201,7 +201,7 @@ const char *Exchange::admit(ServerStream &New, bool IsSession) {
     return "the server has no descriptors left";
   if (isFull())
     return "too many calls wait at the server";
-  if (!IsSession && !Caller->hasSession())
+  if (!IsSession && !Caller->isInUse())
     return "an episode without a session";
   New.enter(Visit(Caller, IsSession));
   return nullptr;

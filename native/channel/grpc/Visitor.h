@@ -12,7 +12,8 @@ namespace mlcb {
 /// Counted by the streams on it, watched by who accepted it.
 class Visitor {
 public:
-  bool hasSession() const { return Sessions > 0; }
+  /// Whether it has a session, or episodes that outlive theirs.
+  bool isInUse() const { return Streams > 0; }
   size_t episodes() const { return Streams - Sessions; }
   Clock::time_point lastHeard() const { return Clock::time_point(Clock::duration(Heard)); }
   void hear() { Heard = Clock::now().time_since_epoch().count(); }

@@ -43,6 +43,8 @@ void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {
 } // namespace
 
 void warnWhereNotTaught(const ModelRunner &Policy, const TaskRegistration &Task, const Module &M) {
+  if (Policy.isRemote()) // a learner is being taught
+    return;
   const Triple Taught{StringRef(Policy.target())};
   const Triple &Asked = M.getTargetTriple();
   if (Taught.getArch() != Triple::UnknownArch && Asked.getArch() != Triple::UnknownArch && Taught.getArch() != Asked.getArch())
