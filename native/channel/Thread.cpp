@@ -18,7 +18,7 @@ Expected<Thread> Thread::start(std::function<void()> Work) {
   errno = ::pthread_create(&Running, nullptr, run, Owned.get());
   if (errno != 0)
     return failErrno("a thread cannot be made");
-  (void)Owned.release(); // the thread has it
+  [[maybe_unused]] const auto *Taken = Owned.release(); // by the thread
   return Thread(Running);
 }
 

@@ -52,7 +52,7 @@ Expected<std::shared_ptr<const OnnxPolicy>> loadModelAlone(const std::string &Pa
   auto Model = OnnxModel::load(Path, Agents[0]);
   if (!Model)
     return Unexpected(Model.error());
-  auto Policy = std::make_shared<OnnxPolicy>(PolicyManifest{Path, Spec, Spec.toJson(), {}, {}});
+  auto Policy = std::make_shared<OnnxPolicy>(PolicyManifest{Path, Spec, Spec.toJson(), {}, {}, {}});
   Policy->Models.push_back(std::move(*Model));
   return Policy;
 }

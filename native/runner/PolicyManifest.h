@@ -18,8 +18,8 @@ struct PolicyManifest {
   BoundSpec Spec;
   std::string SpecJson;            // as the policy was trained with, for sentences
   std::vector<PolicyModel> Models; // [agent]
-  std::string CustomOperators{};   // the name of a library beside it; empty if it needs none
-  std::string Target{};            // the architecture that it was taught for; empty where that is not known
+  std::string CustomOperators;     // the name of a library beside it; empty if it needs none
+  std::string Target;              // the architecture that it was taught for; empty where that is not known
 
   static Expected<PolicyManifest> parse(std::string Where, std::string_view Text);
 };

@@ -5,9 +5,8 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <fcntl.h>
-#include <memory>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -32,9 +31,8 @@ bool hasEnded(pid_t Root) {
 
 /// Orphans of the tree become this process's children, one generation after the other.
 void killChildren() {
-  const std::unique_ptr<FILE, int (*)(FILE *)> List(std::fopen("/proc/thread-self/children", "re"), std::fclose);
-  int Child;
-  while (List && std::fscanf(List.get(), "%d", &Child) == 1)
+  std::ifstream List("/proc/thread-self/children");
+  for (pid_t Child = 0; List >> Child;)
     kill(Child, SIGKILL);
 }
 

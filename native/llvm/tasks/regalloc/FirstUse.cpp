@@ -51,6 +51,7 @@ class SpillPlacementAfterFirstUse final : public SpillPlacementWrapperLegacy {
     AU.addRequired<MachineBlockFrequencyInfoWrapperPass>();
     AU.addRequiredTransitive<EdgeBundlesWrapperLegacy>();
     AU.addRequiredTransitive<FirstUse>();
+    // NOLINTNEXTLINE(bugprone-parent-virtual-call): what SpillPlacement requires is listed above, in this order
     MachineFunctionPass::getAnalysisUsage(AU);
   }
 };

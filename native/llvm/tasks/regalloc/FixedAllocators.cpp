@@ -52,7 +52,7 @@ private:
     const std::span<const int8_t> Allowed = mask(Agent);
     if (By.Evicts == Eviction::First)
       return std::ranges::find(Allowed, 1) - Allowed.begin();
-    return static_cast<int64_t>(Allowed.size()) - 1 - (std::find(Allowed.rbegin(), Allowed.rend(), 1) - Allowed.rbegin());
+    return static_cast<int64_t>(Allowed.size()) - 1 - (std::ranges::find(Allowed.rbegin(), Allowed.rend(), 1) - Allowed.rbegin());
   }
   Expected<double> value(size_t Agent) override {
     if (By.Takes == Order::Same)

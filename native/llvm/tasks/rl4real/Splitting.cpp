@@ -10,7 +10,7 @@ using namespace llvm;
 
 namespace mlcb {
 
-static Region blocksOf(const MachineLoop &Loop) { return Region(Loop.block_begin(), Loop.block_end()); }
+static Region blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
 
 SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
   SmallVector<Region, 4> Legal;
