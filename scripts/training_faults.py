@@ -50,7 +50,7 @@ class Process:
 
 
 def seen(processes: Iterable[psutil.Process]) -> list[Process]:
-    """Those of the processes that run."""
+    """Return those of the processes that run."""
     found = []
     for process in processes:
         with suppress(psutil.NoSuchProcess), process.oneshot():

@@ -45,7 +45,7 @@ def clang_flags(options: list[str]) -> list[str]:
 
 
 def llc(module: Path, *options: str, output: Path) -> str:
-    """What llc says while it makes an object."""
+    """The remarks of llc while it makes an object."""
     command = [str(toolchain.tool("llc")), f"-load={toolchain.plugin()}", "-O2", "-filetype=obj", *options, str(module), "-o", str(output)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stderr
 

@@ -17,7 +17,7 @@ STOP_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Terms:
-    """What a worker grants to who begins episodes in it.
+    """The grants of a worker to who begins episodes in it.
 
     Args:
         limits: of an episode at most: a request lowers them alone, and its 0 is not "none".
