@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcb_gym import toolchain
-from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv, as_llvm
 from mlcb_gym.errors import TaskError
@@ -22,7 +20,7 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
-from tests.support.allocation import CLANG, ROUNDING, stock
+from tests.support.allocation import CLANG, ROUNDING, function_sizes, stock, without_minsize
 from tests.support.asking import compile_asking
 from tests.support.episodes import finish
 
@@ -32,11 +30,7 @@ METRICS = ("executed_candidates", "executed_beside")
 
 @pytest.fixture(scope="module")
 def fast(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program as -O2 has it: where the least size is asked for, bytes count first."""
-    module: Path = tmp_path_factory.mktemp("program") / "fast.bc"
-    text = subprocess.run([toolchain.tool("llvm-dis"), resolve(PROGRAM)[0].bitcode, "-o", "-"], capture_output=True, text=True, check=True).stdout
-    subprocess.run([toolchain.tool("llvm-as"), "-o", module], input=text.replace(" minsize", ""), text=True, check=True)
-    return module
+    return without_minsize(PROGRAM, tmp_path_factory.mktemp("program") / "fast.bc")
 
 
 def measured(program: Path, worker: WorkerSession, beside: str, choose: Any, made: Any = EvictionEnv) -> Mapping[str, float]:
@@ -57,12 +51,6 @@ def rare_call(tmp_path: Path) -> Path:
     return tmp_path / "rare.c"
 
 
-def sizes(binary: Path) -> dict[str, str]:
-    """Of each function, by name."""
-    listed = subprocess.run([toolchain.tool("llvm-nm"), "--print-size", "--format=posix", binary], capture_output=True, text=True, check=True)
-    return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
-
-
 def test_environment_foretells_what_clang_keeps(worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
     policy = OnnxPolicy(shipped()["eviction"])
     info = measured(fast, worker, "3", policy.choose)
@@ -78,7 +66,7 @@ def test_function_is_emitted_as_its_fixed_allocator_leaves_it(fast: Path, tmp_pa
     subprocess.run(stock("clang", fast, tmp_path / "stock.o"), check=True)
     flags = ["-mllvm", "-regalloc-csr-first-time-cost=32768"]
     compile_asking([*stock("clang", fast, tmp_path / "fixed.o"), *flags], "priority", lambda *_: 0.0, tmp_path)
-    emitted, own, fixed, guarded = (sizes(tmp_path / f"{name}.o") for name in ("kept", "stock", "fixed", "guarded"))
+    emitted, own, fixed, guarded = (function_sizes(tmp_path / f"{name}.o") for name in ("kept", "stock", "fixed", "guarded"))
     assert all(size in (own[name], fixed[name], guarded[name]) for name, size in emitted.items())
     assert 0 < sum(size == fixed[name] != own[name] for name, size in emitted.items()) <= kept
 

@@ -48,7 +48,7 @@ from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
-from tests.support.allocation import CLANG, PROGRAM, ROUNDING, by_default, optimized, stock
+from tests.support.allocation import CLANG, PROGRAM, ROUNDING, by_default, function_sizes, optimized, stock, without_minsize
 from tests.support.asking import with_policy
 from tests.support.episodes import finish
 
@@ -166,19 +166,9 @@ def test_both_tasks_have_their_policies_at_once(policies: Mapping[str, Path], tm
 REMARK = re.compile(r"policy: ([\d.]+), greedy: ([\d.]+); kept: policy in (\d+) of (\d+) functions, ([\d.]+)")
 
 
-def function_sizes(binary: Path) -> dict[str, str]:
-    """Of each function of an object, by name, in hexadecimal bytes."""
-    listed = subprocess.run([toolchain.tool("llvm-nm"), "--print-size", "--format=posix", binary], capture_output=True, text=True, check=True)
-    return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
-
-
 @pytest.fixture(scope="module")
 def fast_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program as -O2 has it: where the least size is asked for, the guard compares that first."""
-    module: Path = tmp_path_factory.mktemp("program") / "fast.bc"
-    text = subprocess.run([toolchain.tool("llvm-dis"), resolve(PROGRAM)[0].bitcode, "-o", "-"], capture_output=True, text=True, check=True).stdout
-    subprocess.run([toolchain.tool("llvm-as"), "-o", module], input=text.replace(" minsize", ""), text=True, check=True)
-    return module
+    return without_minsize(PROGRAM, tmp_path_factory.mktemp("program") / "fast.bc")
 
 
 @pytest.mark.parametrize("task", ["eviction", "priority"])

@@ -40,7 +40,7 @@ def load_network(checkpoint: Path) -> PolicyNetwork:
 
 @dataclass(frozen=True)
 class Training:
-    """What a policy was trained for, and how.
+    """The task that a policy was trained for, and the way of its training.
 
     Args:
         spec: the bound spec.

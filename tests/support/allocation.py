@@ -14,6 +14,8 @@ from tests.support.episodes import Choose
 
 CLANG, LLC_22 = toolchain.tool("clang"), toolchain.tool("llc")
 PROGRAM = "embedded/validation/chacha20"
+ROUNDING = 1e-12
+"""Of costs that are sums: what is the same by two ways may differ in the last digit."""
 
 
 def by_default(task: str) -> Choose:
@@ -31,11 +33,20 @@ def optimized(uri: str, folder: Path) -> Path:
     return folder / "optimized.bc"
 
 
+def without_minsize(uri: str, module: Path) -> Path:
+    """Write a program as -O2 has it: where the least size is asked for, bytes count first."""
+    text = subprocess.run([toolchain.tool("llvm-dis"), resolve(uri)[0].bitcode, "-o", "-"], capture_output=True, text=True, check=True).stdout
+    subprocess.run([toolchain.tool("llvm-as"), "-o", module], input=text.replace(" minsize", ""), text=True, check=True)
+    return module
+
+
+def function_sizes(binary: Path) -> dict[str, str]:
+    """Of each function of an object, by name, in hexadecimal bytes."""
+    listed = subprocess.run([toolchain.tool("llvm-nm"), "--print-size", "--format=posix", binary], capture_output=True, text=True, check=True)
+    return {name: size for name, kind, _, size in map(str.split, listed.stdout.splitlines()) if kind in "tT"}
+
+
 def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
     if tool == "llc":
         return [LLC_22, *LLC, program, "-o", output]
     return [CLANG, "-O2", "-w", "-c", program, "-o", output]
-
-
-ROUNDING = 1e-12
-"""Of costs that are sums: what is the same by two ways may differ in the last digit."""
