@@ -2,9 +2,12 @@
 """Build real projects by stock clang and with policies, run their tests, and write the table of what came out."""
 
 import argparse
+import os
 import shutil
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.projects import page
@@ -12,45 +15,58 @@ from scripts.projects.build import BuildError, Built, build, run_workload
 from scripts.projects.recipe import WAYS, Project, projects
 
 WORK = Path("build/projects")
+Policies = Mapping[str, Sequence[str]]
+"""Names of compiled policies by the name of a way."""
 RUNS = 3
 """Of each workload; the fastest counts."""
 
 
 def main() -> int:
-    """Build what has not been built; return whether all is as in stock."""
+    """Build what has not been built; return whether anything failed or differs from stock."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("projects", nargs="*", metavar="PROJECT", help="names of projects; all of them by default")
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/projects.md"), help="the page")
     parser.add_argument("--minutes", type=float, default=90.0, help="no project begins after these; the next run goes on")
+    parser.add_argument("--cores", default=",".join(map(str, sorted(os.sched_getaffinity(0)))), help="one project is built on each at a time")
     given = parser.parse_args()
     known = {project.name: project for project in projects()}
     if unknown := set(given.projects) - set(known):
         parser.error(f"{', '.join(sorted(unknown))}: expected one of {', '.join(known)}")
-    ends = time.monotonic() + 60 * given.minutes
-    for project in known.values():
-        wanted = not given.projects or project.name in given.projects
-        if wanted and not _is_done(project) and time.monotonic() < ends:
-            _play(project)
-    results = {name: _results(project) for name, project in known.items() if _is_done(project)}
+    policies = {way.name: way.policies() for way in WAYS}
+    left = [project for name, project in known.items() if name in (given.projects or known) and not _is_done(project, policies)]
+    cores, ends = list(map(int, given.cores.split(","))), time.monotonic() + 60 * given.minutes
+
+    def play(project: Project) -> None:
+        if time.monotonic() < ends:
+            _play(project, policies)
+
+    with ThreadPoolExecutor(len(cores), initializer=lambda: os.sched_setaffinity(0, {cores.pop()})) as pool:
+        failed = [error for future in [pool.submit(play, project) for project in left] if (error := future.exception())]
+    results = {name: _results(project) for name, project in known.items() if _is_done(project, policies)}
     given.output.write_text(page.text(results))
-    failures = list(page.failures(results))
-    print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} differences from stock", sep="\n")
+    failures = [*map(str, failed), *page.failures(results)]
+    print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} failures", sep="\n")
     return bool(failures)
 
 
-def _play(project: Project) -> None:
-    """Builds a project in all ways, one after another, then runs their workloads in turns."""
+def _play(project: Project, policies: Policies) -> None:
+    """Builds a project in all ways, one after another, then runs their workloads in turns.
+
+    Raises:
+        BuildError: one of them cannot be built.
+    """
     started = time.monotonic()
+    _done(project).unlink(missing_ok=True)
     found: dict[str, Built] = {}
     for number, way in enumerate(WAYS):
         file, work = _file(project, way.name), _folder(project, number)
-        if file.exists() and work.exists():
+        if work.exists() and _is_built(file, policies[way.name]):
             found[way.name] = Built.read(file)
             continue
         try:
             found[way.name] = build(project, way, work)
         except BuildError as error:
-            sys.exit(f"{project.name}, {way.name}: {error}")
+            raise BuildError(f"{project.name}, {way.name}: {error}") from error
         found[way.name].write(file)
     for _ in range(RUNS if project.workload else 0):
         for number, built in enumerate(found.values()):
@@ -81,8 +97,12 @@ def _done(project: Project) -> Path:
     return WORK / "results" / project.name / "done"
 
 
-def _is_done(project: Project) -> bool:
-    return _done(project).exists() and all(_file(project, way.name).exists() for way in WAYS)
+def _is_done(project: Project, policies: Policies) -> bool:
+    return _done(project).exists() and all(_is_built(_file(project, way.name), policies[way.name]) for way in WAYS)
+
+
+def _is_built(file: Path, policies: Sequence[str]) -> bool:
+    return file.exists() and Built.read(file).policies == policies
 
 
 if __name__ == "__main__":

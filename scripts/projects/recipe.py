@@ -55,6 +55,10 @@ class Way:
         """Stock at the same level."""
         return Way(self.level)
 
+    def policies(self) -> list[str]:
+        """Return the names of the compiled policies, which have a digest of each."""
+        return [compiled(shipped()[task]).name for task in self.tasks]
+
     def flags(self, folder: Path) -> str:
         """Write a configuration into a folder where one is needed; return the flags of the compiler."""
         if not self.tasks:
