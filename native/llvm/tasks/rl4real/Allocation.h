@@ -2,6 +2,7 @@
 // The registers of one function.
 #pragma once
 
+#include "llvm/tasks/rl4real/LiveRangeFacts.h"
 #include "llvm/tasks/rl4real/Splitting.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -9,7 +10,7 @@
 #include "llvm/CodeGen/LiveRangeEdit.h"
 #include "llvm/CodeGen/Spiller.h"
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 /// What an allocation did.
 struct Counts {
@@ -19,7 +20,7 @@ struct Counts {
 /// Allocates all live ranges as a decider says; what it may say, and what is done where it says something else, is settled here.
 class Allocation final : private llvm::LiveRangeEdit::Delegate {
 public:
-  Allocation(const Analyses &A, Decider &Policy, unsigned MaxSplits);
+  Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, unsigned MaxSplits);
 
   Counts run();
 
@@ -33,7 +34,7 @@ private:
   void spill(const llvm::LiveInterval &Range);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
-  unsigned cost(llvm::MCPhysReg Register) const;
+  double saves(llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
   const llvm::LiveInterval &next();
   void finish();
@@ -42,6 +43,7 @@ private:
   void LRE_WillShrinkVirtReg(llvm::Register R) override;
 
   const Analyses &A;
+  FactsOfFunction &Facts;
   Decider &Policy;
   Decider Heuristic;
   unsigned MaxSplits;
@@ -56,4 +58,4 @@ private:
   Counts Done;
 };
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

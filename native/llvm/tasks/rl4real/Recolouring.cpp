@@ -3,7 +3,7 @@
 
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 bool Recolouring::place(const LiveInterval &Range, unsigned Depth) {
   if (placeFree(Range))
@@ -64,4 +64,4 @@ void Recolouring::undo(size_t To, size_t Evictions) {
   Evicted.truncate(Evictions);
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/rl4real/Splitting.h"
 
+#include "llvm/measure/AllocationCost.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
+#include <numeric>
+
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
-static Region blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
+using Blocks = SmallVector<MachineBasicBlock *, 4>;
+
+static Blocks blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
 
 SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
   SmallVector<Region, 4> Legal;
@@ -23,12 +29,12 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
   const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
   sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
   SmallPtrSet<const MachineLoop *, 4> Seen;
-  const auto Offer = [&](Region Within) {
+  const auto Offer = [&](Blocks Within) {
     const bool All = all_of(Uses, [&](MachineBasicBlock *Block) { return is_contained(Within, Block); });
-    if (!All && plan(Range, Within))
-      Legal.push_back(std::move(Within));
-    else
-      ++Refused;
+    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Within);
+    if (Copies)
+      Legal.push_back({std::move(Within), costOf(*Copies)});
+    Refused += !All && !Copies;
   };
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(4)) {
     if (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second)
@@ -36,6 +42,11 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
     Offer({Block});
   }
   return Legal;
+}
+
+double Splitting::costOf(const Plan &Copies) const {
+  return std::accumulate(Copies.begin(), Copies.end(), 0.0,
+                         [&](double Sum, const Copy &Each) { return Sum + measure::CopyWeight * A.frequency(*Each.Block); });
 }
 
 bool Splitting::canSplit(const LiveInterval &Range) const {
@@ -50,8 +61,8 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
   return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
 }
 
-std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
-  const Blocks Inside(Within.begin(), Within.end());
+std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Within) const {
+  const BlockSet Inside(Within.begin(), Within.end());
   Plan Copies;
   for (MachineBasicBlock *Block : Within)
     if (!planEntry(Range, *Block, Inside, Copies) || !planExit(Range, *Block, Inside, Copies))
@@ -59,7 +70,7 @@ std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const 
   return Copies;
 }
 
-bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
   const auto IsInside = [&](MachineBasicBlock *Other) { return Inside.contains(Other); };
   if (!A.LIS.isLiveInToMBB(Range, &Block) || all_of(Block.predecessors(), IsInside))
     return true;
@@ -69,7 +80,7 @@ bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, c
                 [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, {Other, /*AtEnd=*/true, /*Inwards=*/true}, Copies); });
 }
 
-bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
   return all_of(Block.successors(), [&](MachineBasicBlock *Next) {
     if (Inside.contains(Next) || !A.LIS.isLiveInToMBB(Range, Next))
       return true;
@@ -96,12 +107,12 @@ bool Splitting::planCopy(const LiveInterval &Range, Copy Where, Plan &Copies) co
 
 void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVectorImpl<Register> &New) {
   const Register Old = Range.reg(), Original = A.VRM.getOriginal(Old);
-  const Plan Copies = *plan(Range, Within);
+  const Plan Copies = *plan(Range, Within.Blocks);
   const Register Inner = A.MRI.cloneVirtualRegister(Old), Outer = A.MRI.cloneVirtualRegister(Old);
   A.VRM.grow();
   const size_t First = New.size();
   for (MachineOperand &Operand : make_early_inc_range(A.MRI.reg_operands(Old))) {
-    Operand.setReg(is_contained(Within, Operand.getParent()->getParent()) ? Inner : Outer);
+    Operand.setReg(is_contained(Within.Blocks, Operand.getParent()->getParent()) ? Inner : Outer);
     if (Operand.isUse())
       Operand.setIsKill(false);
   }
@@ -137,4 +148,4 @@ void Splitting::addRange(Register R, Register Original, SmallVectorImpl<Register
   }
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

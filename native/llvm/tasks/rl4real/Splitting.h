@@ -7,7 +7,7 @@
 
 #include "llvm/ADT/SmallPtrSet.h"
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 class Splitting {
 public:
@@ -19,7 +19,7 @@ public:
   /// Replaces the register of a live range by one within the region and one outside of it, and appends those.
   void split(const llvm::LiveInterval &Range, const Region &Within, llvm::SmallVectorImpl<llvm::Register> &New);
 
-  /// Regions refused because a copy on one of their edges would not be safe, and live ranges refused as a whole.
+  /// Regions refused because a copy on one of their edges would not be safe.
   unsigned refused() const { return Refused; }
 
 private:
@@ -28,12 +28,13 @@ private:
     bool AtEnd, Inwards;
   };
   using Plan = llvm::SmallVector<Copy, 8>;
-  using Blocks = llvm::SmallPtrSet<llvm::MachineBasicBlock *, 16>;
+  using BlockSet = llvm::SmallPtrSet<llvm::MachineBasicBlock *, 16>;
 
   bool canSplit(const llvm::LiveInterval &Range) const;
-  std::optional<Plan> plan(const llvm::LiveInterval &Range, const Region &Within) const;
-  bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const;
-  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const;
+  std::optional<Plan> plan(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Within) const;
+  double costOf(const Plan &Copies) const;
+  bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
+  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
   bool planCopy(const llvm::LiveInterval &Range, Copy Where, Plan &Copies) const;
   void addCopy(const Copy &Where, llvm::Register Inner, llvm::Register Outer);
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
@@ -42,4 +43,4 @@ private:
   unsigned Refused = 0;
 };
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/rl4real/LiveRangeFacts.h"
+
+#include "llvm/measure/AllocationCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mlcb::rl4real {
+
+using measure::CopyWeight;
+using measure::LoadWeight;
+using measure::StoreWeight;
+
+static constexpr float Heaviest = 1e9; // as declared
+
+const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
+  std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];
+  if (!Facts)
+    Facts = std::make_unique<LiveRangeFacts>(find(Range));
+  return *Facts;
+}
+
+static unsigned callsAcross(const LiveInterval &Range, ArrayRef<SlotIndex> Calls) {
+  unsigned Count = 0;
+  for (const LiveRange::Segment &Segment : Range)
+    Count += lower_bound(Calls, Segment.end) - upper_bound(Calls, Segment.start);
+  return Count;
+}
+
+LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
+  LiveRangeFacts Facts{};
+  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg())) {
+    const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
+    const auto Times = static_cast<float>(A.frequency(*MI.getParent()));
+    Facts.SpillCost += Times * static_cast<float>(Reads * LoadWeight + Writes * StoreWeight);
+    Facts.CopyCost += Times * static_cast<float>(MI.isCopy() * CopyWeight);
+    Facts.Hottest = std::max(Facts.Hottest, Times);
+    ++Facts.Uses;
+  }
+  Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
+  Facts.Instructions = static_cast<float>(Range.getSize() / unsigned(SlotIndex::InstrDist));
+  Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS.getRegMaskSlots()));
+  Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
+  Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());
+  Facts.Registers = static_cast<float>(A.order(Range.reg()).size());
+  return Facts;
+}
+
+} // namespace mlcb::rl4real
