@@ -19,7 +19,9 @@ static bool isBetter(const Candidate &One, const Candidate &Other) {
 Fate Decider::fate(const LiveInterval &, const Choices &Legal) {
   if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || min_element(Legal.Colours, isBetter)->Saves <= Legal.SpillCost))
     return Fate::Colour;
-  return Legal.allow(Fate::Split) && !Legal.allow(Fate::Colour) ? Fate::Split : Fate::Spill;
+  const auto Cheaper = [](const Region &One, const Region &Other) { return One.Copies < Other.Copies; };
+  const bool PaysToSplit = Legal.allow(Fate::Split) && (!Legal.CanSpill || min_element(Legal.Regions, Cheaper)->Copies < Legal.SpillCost);
+  return PaysToSplit && !Legal.allow(Fate::Colour) ? Fate::Split : Fate::Spill;
 }
 
 size_t Decider::region(const LiveInterval &, ArrayRef<Region>) { return 0; }

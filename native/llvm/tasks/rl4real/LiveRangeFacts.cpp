@@ -4,6 +4,8 @@
 #include "llvm/measure/AllocationCost.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
 
 using namespace llvm;
 
@@ -29,12 +31,21 @@ static unsigned callsAcross(const LiveInterval &Range, ArrayRef<SlotIndex> Calls
   return Count;
 }
 
+/// The cost of computing the value anew where it is read, instead of loading it; none where that is not possible.
+std::optional<double> FactsOfFunction::rematerialisation(const LiveInterval &Range) const {
+  const MachineInstr *Definition = A.MRI.getUniqueVRegDef(Range.reg());
+  if (!Definition || !A.MF.getSubtarget().getInstrInfo()->isTriviallyReMaterializable(*Definition))
+    return std::nullopt;
+  return Definition->getDesc().isAsCheapAsAMove() ? measure::CheapRematWeight : measure::ExpensiveRematWeight;
+}
+
 LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   LiveRangeFacts Facts{};
+  const std::optional<double> Anew = rematerialisation(Range);
   for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg())) {
     const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
     const auto Times = static_cast<float>(A.frequency(*MI.getParent()));
-    Facts.SpillCost += Times * static_cast<float>(Reads * LoadWeight + Writes * StoreWeight);
+    Facts.SpillCost += Times * static_cast<float>(Reads * (Anew ? *Anew : LoadWeight) + Writes * (Anew ? -*Anew : StoreWeight));
     Facts.CopyCost += Times * static_cast<float>(MI.isCopy() * CopyWeight);
     Facts.Hottest = std::max(Facts.Hottest, Times);
     ++Facts.Uses;

@@ -24,6 +24,7 @@ public:
   void forget(llvm::Register R) { Known.erase(R); }
 
 private:
+  std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
