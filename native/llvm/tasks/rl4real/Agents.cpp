@@ -111,7 +111,8 @@ Fate Agents::fate(const LiveInterval &Range, const Choices &Legal) {
                ? 0
                : std::invoke(Cost, *min_element(Of, [&](const auto &L, const auto &R) { return std::invoke(Cost, L) < std::invoke(Cost, R); }));
   };
-  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves), Least(Legal.Regions, &Region::Copies), Legal.SpillCost};
+  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves), Legal.Regions.empty() ? 0.0 : Legal.SpillCost - Legal.Regions.front().gain(),
+                          Legal.SpillCost};
   const size_t Counts[] = {Legal.Colours.size(), Legal.Regions.size(), Legal.CanSpill};
   Question<tasker> Asked(Talk.policy());
   for (size_t I = 0; I < std::size(All); ++I) {
@@ -137,9 +138,13 @@ size_t Agents::region(const LiveInterval &Range, ArrayRef<Region> Legal) {
     Asked.set(splitter::frequency, I, Hottest);
     Asked.set(splitter::blocks, I, static_cast<double>(Each.Blocks.size()));
     Asked.set(splitter::uses_inside, I, static_cast<double>(count_if(A.MRI.reg_nodbg_instructions(Range.reg()), IsInside)));
-    Asked.set(splitter::cost, I, Each.Copies);
+    Asked.set(splitter::edges, I, Each.Edges);
+    Asked.set(splitter::inside, I, Each.SpillCost);
+    Asked.set(splitter::free, I, Each.Free);
+    Asked.set(splitter::saves, I, Each.Saves);
   }
-  Asked.pad({splitter::frequency, splitter::blocks, splitter::uses_inside, splitter::cost}, Shown);
+  Asked.pad({splitter::frequency, splitter::blocks, splitter::uses_inside, splitter::inside, splitter::edges, splitter::free, splitter::saves},
+            Shown);
   writeRange<splitter>(0, Range);
   return choose<splitter>(Shown, Own, [](size_t) { return true; });
 }

@@ -103,8 +103,9 @@ Choices Allocation::choices(const LiveInterval &Range) {
       Add(R, false);
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
-  if (SplitDepths.lookup(Range.reg()) < MaxSplits)
-    Legal.Regions = Splits.regions(Range);
+  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves == 0; });
+  if (!IsAtEase && SplitDepths.lookup(Range.reg()) < MaxSplits)
+    Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
 }
 

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
 #include <random>
 
 using namespace llvm;
@@ -17,11 +18,11 @@ static bool isBetter(const Candidate &One, const Candidate &Other) {
 
 /// A callee-saved register that is not used yet costs more than loads and stores that are seldom executed.
 Fate Decider::fate(const LiveInterval &, const Choices &Legal) {
-  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || min_element(Legal.Colours, isBetter)->Saves <= Legal.SpillCost))
+  const double Saves = Legal.Colours.empty() ? HUGE_VAL : min_element(Legal.Colours, isBetter)->Saves;
+  const double Gain = Legal.Regions.empty() ? -HUGE_VAL : Legal.Regions.front().gain();
+  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || Saves <= Legal.SpillCost - std::max(Gain, 0.0)))
     return Fate::Colour;
-  const auto Cheaper = [](const Region &One, const Region &Other) { return One.Copies < Other.Copies; };
-  const bool PaysToSplit = Legal.allow(Fate::Split) && (!Legal.CanSpill || min_element(Legal.Regions, Cheaper)->Copies < Legal.SpillCost);
-  return PaysToSplit && !Legal.allow(Fate::Colour) ? Fate::Split : Fate::Spill;
+  return Legal.allow(Fate::Split) && (!Legal.CanSpill || Gain > 0) ? Fate::Split : Fate::Spill;
 }
 
 size_t Decider::region(const LiveInterval &, ArrayRef<Region>) { return 0; }

@@ -22,10 +22,16 @@ struct Candidate {
   bool Hinted;
 };
 
-/// The blocks that a live range may be isolated in, those of a loop, or one, and the cost of the copies on its edges.
+/// The blocks that a live range may be isolated in: those of a loop, or one.
 struct Region {
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> Blocks;
-  double Copies = 0;
+  double Edges = 0;     // cost of its edges, if the live range is in memory outside
+  double SpillCost = 0; // of the part inside
+  unsigned Free = 0;    // registers that the part inside may have now
+  double Saves = 0;     // of the cheapest of them
+
+  /// What it brings over a spill of the whole live range.
+  double gain() const { return Free ? SpillCost - Edges - Saves : -Edges; }
 };
 
 /// All that is legal for one live range; the only mask there is.

@@ -8,7 +8,7 @@
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
-#include <numeric>
+#include <cmath>
 
 using namespace llvm;
 
@@ -16,9 +16,11 @@ namespace mlcb::rl4real {
 
 using Blocks = SmallVector<MachineBasicBlock *, 4>;
 
+static constexpr size_t MostBlocks = 8;
+
 static Blocks blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
 
-SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
+SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_ref<double(MCPhysReg)> Saves) {
   SmallVector<Region, 4> Legal;
   if (!canSplit(Range))
     return Legal;
@@ -32,21 +34,48 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
   const auto Offer = [&](Blocks Within) {
     const bool All = all_of(Uses, [&](MachineBasicBlock *Block) { return is_contained(Within, Block); });
     const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Within);
-    if (Copies)
-      Legal.push_back({std::move(Within), costOf(*Copies)});
     Refused += !All && !Copies;
+    if (!Copies)
+      return;
+    Legal.push_back({std::move(Within)});
+    rate(Legal.back(), Range, *Copies, Saves);
   };
-  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(4)) {
-    if (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second)
+  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
+    for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop())
       Offer(blocksOf(*Loop));
     Offer({Block});
   }
+  stable_sort(Legal, [](const Region &L, const Region &R) { return L.gain() > R.gain(); });
   return Legal;
 }
 
-double Splitting::costOf(const Plan &Copies) const {
-  return std::accumulate(Copies.begin(), Copies.end(), 0.0,
-                         [&](double Sum, const Copy &Each) { return Sum + measure::CopyWeight * A.frequency(*Each.Block); });
+void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, function_ref<double(MCPhysReg)> Saves) const {
+  bool IsWritten = false;
+  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
+    if (is_contained(Within.Blocks, MI.getParent())) {
+      const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
+      Within.SpillCost += A.frequency(*MI.getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
+      IsWritten |= Writes;
+    }
+  for (const Copy &Each : Copies)
+    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? measure::LoadWeight : IsWritten * measure::StoreWeight);
+  LiveInterval Part(Range.reg(), Range.weight());
+  VNInfo::Allocator Values;
+  for (const MachineBasicBlock *Block : Within.Blocks)
+    for (const LiveRange::Segment &Segment : Range)
+      if (const SlotIndex Start = std::max(Segment.start, A.LIS.getMBBStartIdx(Block)), End = std::min(Segment.end, A.LIS.getMBBEndIdx(Block));
+          Start < End)
+        Part.addSegment({Start, End, Part.getNextValue(Start, Values)});
+  A.Matrix.invalidateVirtRegs(); // queries are kept by address
+  Within.Saves = HUGE_VAL;
+  for (const MCPhysReg Register : A.order(Range.reg()))
+    if (A.Matrix.checkInterference(Part, Register) == LiveRegMatrix::IK_Free) {
+      ++Within.Free;
+      Within.Saves = std::min(Within.Saves, Saves(Register));
+    }
+  A.Matrix.invalidateVirtRegs();
+  if (!Within.Free)
+    Within.Saves = 0;
 }
 
 bool Splitting::canSplit(const LiveInterval &Range) const {

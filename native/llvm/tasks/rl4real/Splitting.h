@@ -13,8 +13,8 @@ class Splitting {
 public:
   explicit Splitting(const Analyses &A) : A(A) {}
 
-  /// The regions that a live range may be isolated in, the hottest first.
-  llvm::SmallVector<Region, 4> regions(const llvm::LiveInterval &Range);
+  /// The regions that a live range may be isolated in, those that bring most first. Saves is the cost of the save and restore of a register.
+  llvm::SmallVector<Region, 4> regions(const llvm::LiveInterval &Range, llvm::function_ref<double(llvm::MCPhysReg)> Saves);
 
   /// Replaces the register of a live range by one within the region and one outside of it, and appends those.
   void split(const llvm::LiveInterval &Range, const Region &Within, llvm::SmallVectorImpl<llvm::Register> &New);
@@ -32,7 +32,7 @@ private:
 
   bool canSplit(const llvm::LiveInterval &Range) const;
   std::optional<Plan> plan(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Within) const;
-  double costOf(const Plan &Copies) const;
+  void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
   bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
   bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
   bool planCopy(const llvm::LiveInterval &Range, Copy Where, Plan &Copies) const;
