@@ -75,7 +75,7 @@ const LiveInterval &Allocation::next() {
 
 void Allocation::allocate(const LiveInterval &Range) {
   const Choices Legal = choices(Range);
-  if (Legal.Colours.empty() && evictFor(Range))
+  if (Legal.Colours.empty() && !Legal.CanSpill && evictFor(Range))
     return;
   if (Legal.Colours.empty() && !Legal.CanSpill)
     return recolour(Range);

@@ -36,6 +36,8 @@ std::optional<double> FactsOfFunction::rematerialisation(const LiveInterval &Ran
   const MachineInstr *Definition = A.MRI.getUniqueVRegDef(Range.reg());
   if (!Definition || !A.MF.getSubtarget().getInstrInfo()->isTriviallyReMaterializable(*Definition))
     return std::nullopt;
+  if (Definition->mayLoad())
+    return LoadWeight; // it becomes an operand of who reads it
   return Definition->getDesc().isAsCheapAsAMove() ? measure::CheapRematWeight : measure::ExpensiveRematWeight;
 }
 
