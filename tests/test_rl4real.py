@@ -74,13 +74,13 @@ def test_every_agent_acts_and_sees_only_what_it_may_choose(env: RL4ReAlEnv) -> N
     assert {"selector", "tasker", "colourer"} <= acted
 
 
-def test_ranges_are_shown_the_heaviest_first(env: RL4ReAlEnv) -> None:
+def test_ranges_are_shown_the_densest_first(env: RL4ReAlEnv) -> None:
     observation, _ = env.reset(options={"program": PROGRAM})
     assert observation[AGENT] == AGENTS.index("selector")
     seen = observation["selector"]
     shown = seen[MASK].astype(bool)
-    assert (np.diff(seen["weight"][shown]) <= 0).all()
-    assert not seen["weight"][~shown].any()
+    assert (np.diff(seen["density"][shown]) <= 0).all()
+    assert not seen["density"][~shown].any()
     assert (seen["waiting"] <= seen["degree"]).all()
 
 

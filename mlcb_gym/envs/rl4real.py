@@ -20,7 +20,7 @@ def heuristic(observation: Observation) -> int:
 
 
 def first(observation: Observation) -> int:
-    """Return the first action that is allowed: the heaviest live range, to colour it, in the first region, the first register."""
+    """Return the first action that is allowed: the densest live range, to colour it, in the first region, the first register."""
     return int(np.flatnonzero(acting_agent(observation)[1][MASK])[0])
 
 
@@ -31,11 +31,11 @@ class RL4ReAlEnv(CompilerEnv):
     LLVM's greedy allocator is replaced by one of the project's own, which makes no decision by itself: four agents take turns, after RL4ReAl (CC 2023),
     in code generation of an unmodified LLVM 22. The ``selector`` chooses which live range is next; the ``tasker`` whether it is coloured, split or
     spilled; the ``splitter`` where it is split; the ``colourer`` which register it gets. Every allocation is a right one: what an agent may choose is
-    computed by the compiler. Where there is only one choice, there is no decision. Where no register is free, lighter live ranges make way before an
-    agent is asked. Functions with more than 4000 live ranges are left to greedy.
+    computed by the compiler. Where there is only one choice, there is no decision. A live range that cannot be spilled moves others
+    away. Functions with more than 4000 live ranges are left to greedy.
 
     ## Action Space
-    ``Discrete(32)``. For the selector, one of the heaviest live ranges that wait; for the tasker, 0 to colour, 1 to split, 2 to spill; for the
+    ``Discrete(32)``. For the selector, one of the 32 densest live ranges that wait; for the tasker, 0 to colour, 1 to split, 2 to spill; for the
     splitter, a loop or a block; for the colourer, a register in the order of preference and allocation. ``info["action_mask"]`` is 1 for the actions
     that are allowed.
 

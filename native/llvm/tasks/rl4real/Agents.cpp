@@ -42,15 +42,16 @@ private:
 template <class Feature> void Agents::writeRange(size_t Column, const LiveInterval &Range) {
   const LiveRangeFacts &Own = Facts.of(Range);
   const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
-  double Waiting = 0, Weight = 0, Cost = 0;
+  double Waiting = 0, Density = 0, Cost = 0;
   for (const Register Other : Neighbours)
     if (!A.VRM.hasPhys(Other)) {
       const LiveRangeFacts &Of = Facts.of(A.LIS.getInterval(Other));
       ++Waiting;
-      Weight += Of.Weight;
+      Density += Of.Density;
       Cost += Of.SpillCost;
     }
   Question<Feature> Asked(Talk.policy());
+  Asked.set(Feature::density, Column, Own.Density);
   Asked.set(Feature::weight, Column, Own.Weight);
   Asked.set(Feature::spill_cost, Column, Own.SpillCost);
   Asked.set(Feature::copy_cost, Column, Own.CopyCost);
@@ -64,7 +65,7 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::parts, Column, Parts.lookup(Range.reg()));
   Asked.set(Feature::degree, Column, static_cast<double>(Neighbours.size()));
   Asked.set(Feature::waiting, Column, Waiting);
-  Asked.set(Feature::neighbour_weight, Column, Weight / std::max(Waiting, 1.0));
+  Asked.set(Feature::neighbour_density, Column, Density / std::max(Waiting, 1.0));
   Asked.set(Feature::neighbour_cost, Column, Cost / std::max(Waiting, 1.0));
 }
 
@@ -82,7 +83,7 @@ template <class Feature, class LegalT> size_t Agents::choose(size_t Columns, siz
   return static_cast<size_t>(Talk.askIndex(Which<Feature>).value_or(static_cast<int64_t>(Own)));
 }
 
-/// Of those waiting, the heaviest are shown, the heaviest first.
+/// Of those waiting, the densest are shown, the densest first.
 size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
   Waits = Waiting.size();
   AtStart = std::max(AtStart, Waits);
@@ -94,8 +95,8 @@ size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
     writeRange<selector>(I, *Waiting[Waits - 1 - I]);
   using enum selector;
   Question<selector>(Talk.policy())
-      .pad({weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting, neighbour_weight,
-            neighbour_cost},
+      .pad({density, weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
+            neighbour_density, neighbour_cost},
            Shown);
   writeProgress<selector>();
   return Waits - 1 - choose<selector>(Shown, 0, [](size_t) { return true; });

@@ -51,7 +51,7 @@ void Allocation::enqueue(Register R) {
   const LiveInterval &Range = A.LIS.getInterval(R);
   if (A.MRI.reg_nodbg_empty(R))
     return A.LIS.removeInterval(R);
-  const auto Key = [](const LiveInterval *L) { return std::tuple(L->weight(), -int64_t(L->reg().virtRegIndex())); };
+  const auto Key = [&](const LiveInterval *L) { return std::tuple(Facts.of(*L).Density, -int64_t(L->reg().virtRegIndex())); };
   const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
   Waiting.insert(Place, &Range);
   Enqueued.insert(R);
@@ -193,9 +193,9 @@ bool Allocation::LRE_CanEraseVirtReg(Register R) {
 }
 
 void Allocation::LRE_WillShrinkVirtReg(Register R) {
-  Facts.forget(R);
   if (!A.VRM.hasPhys(R))
     return;
+  Facts.forget(R);
   A.Matrix.unassign(A.LIS.getInterval(R));
   New.push_back(R);
 }

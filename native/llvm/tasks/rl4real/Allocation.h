@@ -49,7 +49,7 @@ private:
   unsigned MaxSplits;
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
-  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the lightest to the heaviest
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the least dense to the densest (LiveRangeFacts)
   llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
   llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
   llvm::DenseMap<llvm::Register, unsigned> SplitDepths;

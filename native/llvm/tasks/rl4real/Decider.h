@@ -50,7 +50,7 @@ class Decider {
 public:
   virtual ~Decider();
 
-  /// The index of the live range to allocate next, of those waiting from the lightest to the heaviest.
+  /// The index of the live range to allocate next, of those waiting from the least dense to the densest (LiveRangeFacts).
   virtual size_t next(llvm::ArrayRef<const llvm::LiveInterval *> Waiting) { return Waiting.size() - 1; }
   virtual Fate fate(const llvm::LiveInterval &Range, const Choices &Legal);
   virtual size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);

@@ -16,6 +16,7 @@ using measure::LoadWeight;
 using measure::StoreWeight;
 
 static constexpr float Heaviest = 1e9; // as declared
+static constexpr float Slack = 25;     // instructions, as in LLVM's spill weight: the shortest are not far ahead
 
 const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];
@@ -54,6 +55,7 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   }
   Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
   Facts.Instructions = static_cast<float>(Range.getSize() / unsigned(SlotIndex::InstrDist));
+  Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Instructions + Slack), Heaviest) : Heaviest;
   Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS.getRegMaskSlots()));
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
   Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());

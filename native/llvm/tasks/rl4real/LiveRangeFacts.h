@@ -10,6 +10,7 @@ namespace mlcb::rl4real {
 
 /// Costs are those of measure::AllocationCosts.
 struct LiveRangeFacts {
+  float Density; // spill cost for each instruction that it lives through, or a few more; the heaviest are those that must not be spilled
   float Weight, SpillCost, CopyCost, Instructions, Uses, Hottest, Calls, Local, Hinted, Registers;
 };
 

@@ -84,8 +84,7 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
   const auto IsSafe = [](const MachineOperand &Operand) {
     const MachineInstr &MI = *Operand.getParent();
     const MachineBasicBlock &Block = *MI.getParent();
-    return !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() &&
-           !Block.isInlineAsmBrIndirectTarget();
+    return !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() && !Block.isInlineAsmBrIndirectTarget();
   };
   return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
 }
