@@ -6,7 +6,7 @@ if(NOT LLVM_VERSION_MAJOR EQUAL MLCB_LLVM_MAJOR)
 endif()
 
 file(GLOB MLCB_LLVM_OBJECTS CONFIGURE_DEPENDS llvm/process/*.cpp llvm/observe/*.cpp llvm/measure/*.cpp llvm/loops/*.cpp
-     llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp)
+     llvm/pipeline/*.cpp llvm/task/*.cpp llvm/deploy/*.cpp llvm/tasks/*/*.cpp llvm/tasks/*/*/*.cpp)
 foreach(Folder ${MLCB_EXTRA_TASKS})
   file(GLOB Found CONFIGURE_DEPENDS ${Folder}/*.cpp)
   list(APPEND MLCB_LLVM_OBJECTS ${Found})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/LiveRangeFacts.h"
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 
 #include "llvm/measure/AllocationCost.h"
 

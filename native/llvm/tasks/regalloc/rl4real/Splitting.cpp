@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Splitting.h"
+#include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/measure/AllocationCost.h"
 

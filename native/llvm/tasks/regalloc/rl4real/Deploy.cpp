@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Deploy.h"
+#include "llvm/tasks/regalloc/rl4real/Deploy.h"
 
 #include "llvm/deploy/Compilation.h"
 #include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
-#include "llvm/tasks/rl4real/Pass.h"
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 using namespace llvm;
 

@@ -2,8 +2,8 @@
 // The registers of one function.
 #pragma once
 
-#include "llvm/tasks/rl4real/LiveRangeFacts.h"
-#include "llvm/tasks/rl4real/Splitting.h"
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
+#include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

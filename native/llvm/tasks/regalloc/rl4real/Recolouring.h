@@ -2,7 +2,7 @@
 // The last chance of a live range that cannot be spilled.
 #pragma once
 
-#include "llvm/tasks/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
 namespace mlcb::rl4real {
 

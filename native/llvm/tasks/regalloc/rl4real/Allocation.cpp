@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/rl4real/Allocation.h"
 
 #include "llvm/measure/AllocationCost.h"
-#include "llvm/tasks/rl4real/Recolouring.h"
+#include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"

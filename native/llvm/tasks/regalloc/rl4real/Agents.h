@@ -3,9 +3,9 @@
 #pragma once
 
 #include "llvm/tasks/regalloc/Conversation.h"
-#include "llvm/tasks/rl4real/Decider.h"
-#include "llvm/tasks/rl4real/InterferenceGraph.h"
-#include "llvm/tasks/rl4real/LiveRangeFacts.h"
+#include "llvm/tasks/regalloc/rl4real/Decider.h"
+#include "llvm/tasks/regalloc/rl4real/InterferenceGraph.h"
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 
 namespace mlcb::rl4real {
 

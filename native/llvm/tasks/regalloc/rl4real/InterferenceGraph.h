@@ -2,7 +2,7 @@
 // The live ranges of a function that cannot share a register.
 #pragma once
 
-#include "llvm/tasks/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Pass.h"
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/task/Parameters.h"
 #include "llvm/task/Remark.h"
 #include "llvm/tasks/regalloc/Scope.h"
-#include "llvm/tasks/rl4real/Agents.h"
-#include "llvm/tasks/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/rl4real/Agents.h"
+#include "llvm/tasks/regalloc/rl4real/Allocation.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"

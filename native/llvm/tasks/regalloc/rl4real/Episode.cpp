@@ -5,8 +5,8 @@
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/Parameters.h"
 #include "llvm/task/TaskRegistration.h"
-#include "llvm/tasks/rl4real/Deploy.h"
-#include "llvm/tasks/rl4real/Pass.h"
+#include "llvm/tasks/regalloc/rl4real/Deploy.h"
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 using namespace llvm;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/InterferenceGraph.h"
+#include "llvm/tasks/regalloc/rl4real/InterferenceGraph.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"

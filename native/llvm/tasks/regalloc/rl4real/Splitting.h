@@ -2,8 +2,8 @@
 // Live ranges split around loops and blocks, without an edge of the control flow changed.
 #pragma once
 
-#include "llvm/tasks/rl4real/Analyses.h"
-#include "llvm/tasks/rl4real/Decider.h"
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Decider.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 

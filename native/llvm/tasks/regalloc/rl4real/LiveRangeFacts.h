@@ -2,7 +2,7 @@
 // What is known of a live range, whatever becomes of the others.
 #pragma once
 
-#include "llvm/tasks/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Recolouring.h"
+#include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 using namespace llvm;
 
