@@ -45,7 +45,7 @@ def randomly(seed: int) -> Any:
 def test_heuristic_answers_are_the_allocators_own(env: RL4ReAlEnv, tmp_path: Path) -> None:
     _, _, info = finish(env, heuristic)
     module = optimized(PROGRAM, tmp_path)
-    command = with_policy([LLC_22, *LLC, "-regalloc=mlcb", "-mlcb-regalloc-splits=2", module, "-o", tmp_path / "object.o"], "default:")
+    command = with_policy([LLC_22, *LLC, "-regalloc=mlcb", "-mlcb-regalloc-splits=4", module, "-o", tmp_path / "object.o"], "default:")
     subprocess.run(command, check=True, capture_output=True)
     with closing(RL4ReAlEnv(programs=str(module), pipeline="", optsize=True, metrics=("size",))) as same:
         _, _, of_module = finish(same, heuristic)

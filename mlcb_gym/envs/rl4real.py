@@ -49,7 +49,7 @@ class RL4ReAlEnv(CompilerEnv):
     ``mlcb_gym.envs.multi_agent`` and ``mlcb_gym.envs.aec`` make it an environment of four agents for RLlib and PettingZoo.
 
     {sections}
-    | ``splits`` | 2 | how often a live range, and what it was split into, may be split; 0 for never |
+    | ``splits`` | 4 | how often a live range, and what it was split into, may be split; 0 for never |
     | ``told`` | 1 | whether the answer of the allocator's own heuristic is observed |
     {arguments}
 
@@ -69,7 +69,7 @@ class RL4ReAlEnv(CompilerEnv):
     parameters = (*PARAMETERS, "splits")
     passages = PASSAGES
 
-    def __init__(self, *, splits: int = 2, **options: Unpack[RegAllocOptions]) -> None:
+    def __init__(self, *, splits: int = 4, **options: Unpack[RegAllocOptions]) -> None:
         if options.get("compiler", "plugin") != "plugin":
             raise TaskError(f"compiler={options['compiler']!r}: a stock compiler has no such allocator, expected 'plugin'")
         if options.get("forbidden"):
