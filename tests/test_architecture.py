@@ -15,7 +15,7 @@ LEVELS = [
     {"channel", "serdes"},
     {"protocol"},
     {"runner"},
-    {"capi", "python", "llvm/process", "llvm/observe", "llvm/measure", "llvm/loops"},
+    {"capi", "python", "llvm/process", "llvm/sandbox", "llvm/observe", "llvm/measure", "llvm/loops"},
     {"llvm/pipeline"},
     {"llvm/task"},
     {"llvm/deploy"},

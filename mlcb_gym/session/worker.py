@@ -11,6 +11,7 @@ from functools import partial
 from mlcb_gym import _native, toolchain
 from mlcb_gym.session.fork_server import ForkServerSession
 from mlcb_gym.session.request import Limits
+from mlcb_gym.session.sandbox import Sandbox, chosen, require
 
 STOP_SECONDS = 5.0
 
@@ -45,11 +46,15 @@ class WorkerSession(ForkServerSession):
         serializer: how tensors are written: bitstream, json or protobuf.
         snapshots: number of episodes of which it keeps a process at the first decision, where an equal episode starts; 0 for none, None for the
             worker's default.
+        sandbox: whole, partial or none (see ``Sandbox``); by default what ``MLCB_SANDBOX`` says, else partial.
+
+    Raises:
+        TaskError: there is no such sandbox.
     """
 
-    def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None) -> None:
+    def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None, sandbox: str | None = None) -> None:
         super().__init__(serializer=serializer, name="mlcb-worker", local=True)
-        self._snapshots = snapshots
+        self._snapshots, self._sandbox = snapshots, chosen(sandbox)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -72,13 +77,18 @@ class WorkerSession(ForkServerSession):
         return partial(_kill, self._process)
 
     def _reach(self) -> _native.LearnerEnd:
-        self._process, control = start_worker(self._snapshots)
+        self._process, control = start_worker(self._sandbox, snapshots=self._snapshots)
         return _native.LearnerEnd(control)
 
 
-def start_worker(snapshots: int | None = None, terms: Terms | None = None) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a worker, which ends with its control channel; returns it and the socket of the channel. Without terms it grants everything."""
-    options = [] if snapshots is None else [f"--snapshots={snapshots}"]
+def start_worker(sandbox: Sandbox, *, snapshots: int | None = None, terms: Terms | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a worker, which ends with its control channel; returns it and the socket of the channel. Without terms it grants everything.
+
+    Raises:
+        ToolchainError: there is no worker, or the kernel has no whole sandbox where one is demanded.
+    """
+    require(sandbox)
+    options = [f"--sandbox={sandbox}"] + ([] if snapshots is None else [f"--snapshots={snapshots}"])
     ours, theirs = socket.socketpair()
     with closing(ours), theirs:
         process = subprocess.Popen(

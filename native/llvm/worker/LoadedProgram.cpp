@@ -67,8 +67,7 @@ double cpuSeconds() {
 }
 
 /// Nothing of this process is left to the program: neither its channels nor its signal handlers, nor more time than the limit.
-void isolate(double LimitSeconds) {
-  close_range(3, ~0u, 0);
+void isolate(double LimitSeconds, const Sandbox &Box) {
   const int Null = open("/dev/null", O_RDWR);
   for (int Standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     dup2(Null, Standard);
@@ -80,8 +79,9 @@ void isolate(double LimitSeconds) {
   setitimer(ITIMER_PROF, &Timer, nullptr);
   const rlimit Cpu{static_cast<rlim_t>(Whole) + 1, static_cast<rlim_t>(Whole) + 2}; // for a program that has its own use for the timer
   setrlimit(RLIMIT_CPU, &Cpu);
-  if (chdir("/") != 0)
+  if (chdir("/") != 0 || !Box.enterAsProgram())
     _exit(1);
+  close_range(3, ~0u, 0);
 }
 
 std::string describe(int Signal, double LimitSeconds) {
@@ -128,13 +128,13 @@ Expected<LoadedProgram> LoadedProgram::load(Module &Program, TargetMachine &Mach
   return Loaded;
 }
 
-Expected<double> LoadedProgram::run(double LimitSeconds) const {
+Expected<double> LoadedProgram::run(double LimitSeconds, const Sandbox &Box) const {
   void *Page = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (Page == MAP_FAILED)
     return failErrno("mmap");
   auto *Shared = new (Page) Report;
   const Expected<int> Status = runAsTree([&] {
-    isolate(LimitSeconds);
+    isolate(LimitSeconds, Box);
     runHere(*Shared);
   });
   const Report Final = *Shared;
