@@ -23,7 +23,7 @@ from tests.support.processes import children
 from tests.support.serving import SERVE, serving
 
 GOT_THROUGH, REFUSED = signal.SIGUSR1, signal.SIGUSR2
-FREE = {**FILES, **{name: PROCESSES[name] for name in ("forks", "signals a process", "limits a process")}, **NETWORK}
+FREE = {**FILES, **{name: PROCESSES[name] for name in ("forks", "signals a process", "signals a group of processes", "limits a process")}, **NETWORK}
 """What any process may do that is in no sandbox."""
 SECRET = "a secret of the user's"
 
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def victim() -> Iterator[int]:
     """Another process of the user's."""
-    with subprocess.Popen(["sleep", "600"]) as process:
+    with subprocess.Popen(["sleep", "600"], process_group=0) as process:
         yield process.pid
         lives = process.poll() is None
         process.kill()
@@ -106,9 +106,10 @@ def test_worker_and_its_children_are_in_it_and_have_no_descriptors_but_their_own
     with closing(WorkerSession()) as session, closing(PosetRLEnv(programs=program, actions=ACTIONS, session=session)) as env:
         env.reset(seed=1)
         assert session.pid is not None
-        for pid in (session.pid, *children(session.pid)):
-            known = status(pid)
-            assert (known["Seccomp"], known["NoNewPrivs"]) == ("2", "1")
+        (child,) = children(session.pid)
+        assert int(status(child)["CapEff"], 16) == 0
+        for pid in (session.pid, child):
+            assert (status(pid)["Seccomp"], status(pid)["NoNewPrivs"]) == ("2", "1")
             assert opened(pid) <= {"socket", "anon_inode", f"/proc/{session.pid}/statm"}
 
 
@@ -133,7 +134,16 @@ LACKS = "sandbox: this kernel has no Landlock: files and other processes are as 
 def test_server_has_a_whole_one(program: Path) -> None:
     with serving("grpc://127.0.0.1:0", "--sandbox", "whole") as served, closing(RemoteSession(served.uri)) as session:
         assert begins(session, program)
-        assert [status(pid)["Seccomp"] for pid in children(served.process.pid)] == ["2"]
+        (worker,) = children(served.process.pid)
+        assert (status(worker)["Seccomp"], status(worker)["NoNewPrivs"], int(status(worker)["CapEff"], 16)) == ("2", "1", 0)
+
+
+def test_programs_of_clients_see_no_variable_of_the_servers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setenv("A_SECRET", SECRET)
+    with serving("grpc://127.0.0.1:0", "--run-programs") as served, closing(RemoteSession(served.uri)) as session:
+        assert says(folder / "program.c", 'return getenv("A_SECRET") != 0', session) == REFUSED
+    with closing(WorkerSession()) as own:
+        assert says(folder / "program.c", 'return getenv("A_SECRET") != 0', own) == GOT_THROUGH
 
 
 def test_server_without_a_whole_sandbox_starts_only_where_told(program: Path) -> None:

@@ -14,6 +14,8 @@ from mlcb_gym.session.request import Limits
 from mlcb_gym.session.sandbox import Sandbox, chosen, require
 
 STOP_SECONDS = 5.0
+SHARED_VARIABLES = frozenset({"HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "TMPDIR", "TZ"})
+"""What workers of `mlcb serve` have of its environment, beside ``MLCB_*``."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,15 @@ def start_worker(sandbox: Sandbox, *, snapshots: int | None = None, terms: Terms
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C in a terminal is for this process, which may still want an answer
-            env=toolchain.environment() | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
+            env=_environment(terms) | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
         )
         return process, ours.detach()
+
+
+def _environment(terms: Terms | None) -> dict[str, str]:
+    """The variables of a worker: of those that work for others, none that may be secret, for programs that are run read them."""
+    ours = toolchain.environment()
+    return ours if terms is None else {name: value for name, value in ours.items() if name in SHARED_VARIABLES or name.startswith("MLCB_")}
 
 
 def end_worker(process: subprocess.Popen[bytes]) -> None:

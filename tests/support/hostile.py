@@ -17,6 +17,7 @@ _SOURCE = """
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/mman.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +68,7 @@ PROCESSES = {
     "forks in place": "pid_t child = vfork(); if (child == 0) _exit(0); return child > 0",
     "forks by clone": "pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); if (child == 0) _exit(0); return child > 0",
     "signals a process": "return kill(VICTIM, SIGWINCH) == 0",
+    "signals a group of processes": "return kill(-VICTIM, SIGWINCH) == 0",
     "queues a signal": "return sigqueue(VICTIM, SIGWINCH, (union sigval){0}) == 0",
     "has the kernel signal a process": """
         int ends[2];
@@ -107,6 +109,10 @@ KERNEL = {
           taken++;
         return taken == 64""",
     "mounts": 'return mount("none", "FOLDER", "tmpfs", 0, 0) == 0 || errno != EPERM',
+    "raises its limits": """
+        struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+        return setrlimit(RLIMIT_AS, &most) == 0 || setrlimit(RLIMIT_CPU, &most) == 0""",
+    "takes a page from the machine": "return madvise(mmap(0, 4096, 3, 0x22, -1, 0), 4096, MADV_SOFT_OFFLINE) == 0",
     "makes a namespace": "return unshare(CLONE_NEWUSER) == 0 || unshare(CLONE_NEWNS) == 0 || errno != EPERM",
     "changes its root": 'return chroot("FOLDER") == 0 || errno != EPERM',
     "runs a program": 'char *none[] = {0}; execve("/bin/true", none, none); return errno != EPERM && errno != EACCES',

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 #include <link.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace mlcb {
 
@@ -40,6 +43,15 @@ std::vector<std::string> foldersOfLibraries() {
   return Folders;
 }
 
+/// As root a process could raise its limits, or take pages from the machine, by calls that all others may make too.
+Expected<void> giveUpCapabilities() {
+  __user_cap_header_struct Self{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct None[_LINUX_CAPABILITY_U32S_3] = {};
+  if (syscall(SYS_capset, &Self, None) != 0)
+    return failErrno("capset");
+  return {};
+}
+
 std::vector<std::string> withThoseOfAll(std::vector<std::string> Readable) {
   for (std::string &Folder : foldersOfLibraries())
     Readable.push_back(std::move(Folder));
@@ -73,10 +85,12 @@ Expected<void> Sandbox::enterAsWorker(bool OpensPrograms) const {
     return {};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return failErrno("PR_SET_NO_NEW_PRIVS");
-  return (OpensPrograms ? Has->All : Has->Own).enter().and_then([&] { return Has->Compiler.enter(); });
+  return (OpensPrograms ? Has->All.enter() : enterAsEpisode()).and_then([&] { return Has->Compiler.enter(); });
 }
 
-Expected<void> Sandbox::enterAsEpisode() const { return Has ? Has->Own.enter() : Expected<void>(); }
+Expected<void> Sandbox::enterAsEpisode() const {
+  return Has ? Has->Own.enter().and_then([] { return giveUpCapabilities(); }) : Expected<void>();
+}
 
 Expected<void> Sandbox::enterAsProgram() const {
   return Has ? Has->Own.enter().and_then([&] { return Has->Program.enter(); }) : Expected<void>();

@@ -25,10 +25,11 @@ public:
   /// What this kernel lacks for a whole one; nothing if it has all.
   static std::optional<std::string> lacks();
 
-  /// Nothing is written. What is read are the files of above, and all others too where programs come as paths.
+  /// Nothing is written. What is read are the files of above, and all others too where programs come as paths; without these, the user's
+  /// capabilities are given up.
   Expected<void> enterAsWorker(bool OpensPrograms) const;
 
-  /// The files of above alone. Signals go to its own forks.
+  /// The files of above alone, without capabilities. Signals go to its own forks.
   Expected<void> enterAsEpisode() const;
 
   /// As an episode that makes no further process.

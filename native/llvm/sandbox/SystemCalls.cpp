@@ -26,7 +26,7 @@ constexpr const char *Allowed[] = {
     "copy_file_range", "getdents", "getdents64", "getcwd", "chdir", "fchdir", "umask", "stat", "stat64", "fstat", "fstat64", "lstat", "lstat64",
     "newfstatat", "fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     // memory
-    "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "brk", "msync", "mincore", "mlock", "mlock2", "munlock", "membarrier", "memfd_create",
+    "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "brk", "msync", "mincore", "mlock", "mlock2", "munlock", "membarrier",
     // clocks
     "clock_gettime", "clock_gettime64", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "times", "getitimer", "setitimer",
     "alarm", "timer_create", "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete", "timerfd_create", "timerfd_settime",
@@ -45,7 +45,7 @@ constexpr const char *Allowed[] = {
     // the machine
     "uname", "sysinfo", "getrandom"};
 
-constexpr const char *OfCompilersAlone[] = {"fork", "vfork", "seccomp", "landlock_restrict_self"};
+constexpr const char *OfCompilersAlone[] = {"fork", "vfork", "seccomp", "landlock_restrict_self", "capset"};
 
 constexpr uint64_t NewNamespaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 constexpr uint64_t MakesFiles = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
