@@ -84,6 +84,21 @@ def test_system_call_is_not_permitted(call: str, worker: WorkerSession, folder: 
     assert says(folder / "program.c", f"return syscall(SYS_{call}, 0, 0, 0, 0, 0, 0) != -1 || errno != EPERM", worker) == REFUSED
 
 
+SHARED_MAPPING = """
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    unsigned long begin, end;
+    while (fgets(line, sizeof line, maps))
+      if (strstr(line, " rw-s ") && sscanf(line, "%lx-%lx", &begin, &end) == 2 && end - begin > 4096)
+        return 1;
+    return 0"""
+
+
+def test_timed_program_shares_no_memory_with_episodes(free: WorkerSession, folder: Path) -> None:
+    """But the page that says its time: in no sandbox, which hides what a process has mapped."""
+    assert says(folder / "program.c", SHARED_MAPPING, free) == REFUSED
+
+
 @pytest.mark.parametrize("directive", ["incbin", "include"])
 def test_assembly_of_a_program_reads_no_file(directive: str, worker: WorkerSession, free: WorkerSession, folder: Path) -> None:
     (folder / "file").write_text(".quad 1\n")

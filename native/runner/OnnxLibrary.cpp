@@ -57,7 +57,7 @@ Expected<OnnxLibrary> open() {
 
 } // namespace
 
-std::vector<std::string> OnnxLibrary::candidates() {
+static std::vector<std::string> findCandidates() {
   if (const char *Named = std::getenv("MLCB_ONNXRUNTIME"); Named && *Named)
     return {Named};
   std::vector<std::string> Paths;
@@ -68,6 +68,11 @@ std::vector<std::string> OnnxLibrary::candidates() {
     Paths.emplace_back(MLCB_ONNXRUNTIME_LIBRARY);
   Paths.emplace_back("libonnxruntime.so.1");
   return Paths;
+}
+
+const std::vector<std::string> &OnnxLibrary::candidates() {
+  static const std::vector<std::string> Found = findCandidates();
+  return Found;
 }
 
 Expected<const OnnxLibrary *> OnnxLibrary::get() {

@@ -20,8 +20,8 @@ struct OnnxLibrary {
   /// Opens the file that MLCB_ONNXRUNTIME names, else the one of Python's onnxruntime, else what the system has.
   static Expected<const OnnxLibrary *> get();
 
-  /// The files that are tried, in this order.
-  static std::vector<std::string> candidates();
+  /// The files that are tried, in this order: looked for once, for a sandbox may hide their folders later.
+  static const std::vector<std::string> &candidates();
 
   /// An error of the first line of the status, which is released; none where it is null.
   Expected<void> check(OrtStatus *Status, const std::string &What) const;

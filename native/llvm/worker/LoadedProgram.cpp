@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/LoadedProgram.h"
 
+#include "llvm/measure/SharedCache.h"
 #include "llvm/process/ProcessTree.h"
 
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
@@ -66,7 +67,7 @@ double cpuSeconds() {
   return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
 }
 
-/// Nothing of this process is left to the program: neither its channels nor its signal handlers, nor more time than the limit.
+/// Nothing of this process is left to the program: neither its channels, its caches nor its signal handlers, nor more time than the limit.
 void isolate(double LimitSeconds, const Sandbox &Box) {
   const int Null = open("/dev/null", O_RDWR);
   for (int Standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -82,6 +83,7 @@ void isolate(double LimitSeconds, const Sandbox &Box) {
   if (chdir("/") != 0 || !Box.enterAsProgram())
     _exit(1);
   close_range(3, ~0u, 0);
+  measure::SharedCache::abandonAll();
 }
 
 std::string describe(int Signal, double LimitSeconds) {
