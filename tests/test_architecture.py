@@ -13,9 +13,9 @@ TASK_NAMES = [path.stem for path in sorted((NATIVE / "tasks").glob("*.def"))]
 LEVELS = [
     {"spec"},
     {"channel", "serdes"},
-    {"protocol"},
+    {"protocol", "sandbox"},
     {"runner"},
-    {"capi", "python", "llvm/process", "llvm/sandbox", "llvm/observe", "llvm/measure", "llvm/loops"},
+    {"capi", "python", "llvm/process", "llvm/observe", "llvm/measure", "llvm/loops"},
     {"llvm/pipeline"},
     {"llvm/task"},
     {"llvm/deploy"},

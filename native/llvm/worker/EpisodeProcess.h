@@ -3,7 +3,7 @@
 #pragma once
 
 #include "channel/FileDescriptor.h"
-#include "llvm/sandbox/Sandbox.h"
+#include "sandbox/Sandbox.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/worker/BeginRequest.h"
 #include "llvm/worker/Configurations.h"

@@ -2,8 +2,8 @@
 // A program in memory, without a linker, and what one run of it takes.
 #pragma once
 
+#include "sandbox/Sandbox.h"
 #include "spec/Error.h"
-#include "llvm/sandbox/Sandbox.h"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Target/TargetMachine.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "protocol/Framed.h"
+#include "sandbox/Sandbox.h"
 #include "llvm/measure/SharedCache.h"
-#include "llvm/sandbox/Sandbox.h"
 #include "llvm/worker/Configurations.h"
 #include "llvm/worker/ModuleCache.h"
 #include "llvm/worker/Snapshots.h"

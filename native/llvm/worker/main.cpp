@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mlcb-worker: compiles in children, as a learner asks over a socket. docs/protocol.md is the contract.
 #include "runner/LocalModel.h"
+#include "sandbox/Sandbox.h"
 #include "spec/OwnFolder.h"
-#include "llvm/sandbox/Sandbox.h"
 #include "llvm/worker/HugePages.h"
 #include "llvm/worker/Worker.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/sandbox/FileRules.h"
+#include "sandbox/FileRules.h"
 
 #include <algorithm>
 #include <fcntl.h>

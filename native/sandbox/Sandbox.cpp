@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/sandbox/Sandbox.h"
+#include "sandbox/Sandbox.h"
 
 #include <filesystem>
 #include <link.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/sandbox/SystemCalls.h"
+#include "sandbox/SystemCalls.h"
 
 #include "channel/FileDescriptor.h"
 

@@ -2,9 +2,9 @@
 // The bounds of a worker, of its episodes, and of the programs that these time: each within the one before.
 #pragma once
 
+#include "sandbox/FileRules.h"
+#include "sandbox/SystemCalls.h"
 #include "spec/Error.h"
-#include "llvm/sandbox/FileRules.h"
-#include "llvm/sandbox/SystemCalls.h"
 
 #include <optional>
 #include <string>
