@@ -2,6 +2,7 @@
 // What is left to a process in each room of the sandbox, and what is not. tests/test_sandbox.py has what programs try.
 #include "sandbox/Sandbox.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -95,11 +96,13 @@ TEST_P(SandboxDeathTest, LeavesWhatItIsSaidTo) {
   EXPECT_EXIT(tryIn(Which, What), testing::ExitedWithCode(Expected), "");
 }
 
+std::string nameOf(const testing::TestParamInfo<std::tuple<Try, Room>> &Case) {
+  constexpr const char *Rooms[] = {"WorkerOfPaths", "Worker", "Episode", "Program"};
+  return std::string(std::get<Try>(Case.param).Name) + "In" + Rooms[std::get<Room>(Case.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Rooms, SandboxDeathTest,
-                         testing::Combine(testing::ValuesIn(Tries), testing::Values(WorkerOfPaths, Worker, Episode, Program)), [](const auto &Case) {
-                           const char *Rooms[] = {"WorkerOfPaths", "Worker", "Episode", "Program"};
-                           return std::string(std::get<Try>(Case.param).Name) + "In" + Rooms[std::get<Room>(Case.param)];
-                         });
+                         testing::Combine(testing::ValuesIn(Tries), testing::Values(WorkerOfPaths, Worker, Episode, Program)), nameOf);
 
 TEST(Sandbox, NoneLeavesEverything) {
   const auto Box = Sandbox::create(SandboxLevel::None, {});
