@@ -44,7 +44,7 @@ def require(sandbox: Sandbox) -> None:
         ToolchainError: a whole one is demanded of a kernel that lacks a part.
     """
     if sandbox is Sandbox.WHOLE and (why := refusal()):
-        raise ToolchainError(f"{why}; sandbox=partial does without that, sandbox=none without all")
+        raise ToolchainError(f"{why}; sandbox partial does without that, none without all")
 
 
 @cache

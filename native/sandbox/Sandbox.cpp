@@ -34,9 +34,9 @@ std::vector<std::string> foldersOfLibraries() {
   dl_iterate_phdr(
       [](dl_phdr_info *Library, size_t, void *To) {
         std::error_code Unknown;
-        const std::filesystem::path Path = std::filesystem::canonical(Library->dlpi_name, Unknown);
-        if (!Unknown)
-          static_cast<std::vector<std::string> *>(To)->push_back(Path.parent_path());
+        const std::filesystem::path Path(Library->dlpi_name), Real = std::filesystem::canonical(Path, Unknown);
+        if (Path.is_absolute() && !Unknown) // neither this program nor what the kernel maps
+          static_cast<std::vector<std::string> *>(To)->push_back(Real.parent_path());
         return 0;
       },
       &Folders);
