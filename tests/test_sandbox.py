@@ -95,7 +95,7 @@ SHARED_MAPPING = """
 
 
 def test_timed_program_shares_no_memory_with_episodes(free: WorkerSession, folder: Path) -> None:
-    """But the page that says its time: in no sandbox, which hides what a process has mapped."""
+    """But the pages that say its time and its end: in no sandbox, which hides what a process has mapped."""
     assert says(folder / "program.c", SHARED_MAPPING, free) == REFUSED
 
 
