@@ -17,6 +17,7 @@ from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
 from mlcb_gym.session.relay import EPISODES, IDLE_SECONDS
 from mlcb_gym.session.request import Limits
+from mlcb_gym.session.sandbox import Sandbox
 
 
 def print_version(wanted: bool) -> None:
@@ -79,7 +80,8 @@ def serve(
     turn_seconds: Annotated[float, typer.Option(min=0.1, help="Time of one turn of the compiler at most.")] = Limits.turn_seconds,
     memory: Annotated[int, typer.Option(min=1, help="Memory of an episode at most, in MiB.")] = Limits.memory_bytes >> 20,
     paths: Annotated[bool, typer.Option("--paths", help="Sessions may name programs by paths of this machine.")] = False,
-    run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed: their code is yours.")] = False,
+    run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed.")] = False,
+    sandbox: Annotated[Sandbox, typer.Option(help="Of workers: whole, or none starts; what of it the kernel has; or none.")] = Sandbox.WHOLE,
 ) -> None:
     """Lend this machine's compilers: each session over gRPC gets a worker of its own."""
     from mlcb_gym.session.relay import Relay
@@ -87,7 +89,10 @@ def serve(
 
     terms = Terms(Limits(cpu_seconds, turn_seconds, memory << 20), paths, run_programs)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), Relay(uri, workers=workers, episodes=episodes, idle_seconds=idle_seconds, terms=terms) as relay:
+    with (
+        suppress(KeyboardInterrupt),
+        Relay(uri, workers=workers, episodes=episodes, idle_seconds=idle_seconds, terms=terms, sandbox=sandbox) as relay,
+    ):
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()

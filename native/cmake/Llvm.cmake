@@ -34,7 +34,7 @@ endif()
 
 if(MLCB_WORKER_SOURCES)
   add_executable(mlcb-worker ${MLCB_WORKER_SOURCES})
-  target_link_libraries(mlcb-worker PRIVATE mlcb_llvm_options $<TARGET_NAME_IF_EXISTS:mlcb_llvm_objects> LLVM)
+  target_link_libraries(mlcb-worker PRIVATE mlcb_llvm_options $<TARGET_NAME_IF_EXISTS:mlcb_llvm_objects> mlcb_sandbox LLVM)
   install(TARGETS mlcb-worker RUNTIME DESTINATION mlcb_gym/bin COMPONENT python)
 endif()
 
