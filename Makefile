@@ -12,7 +12,7 @@ export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.
 export RAY_worker_niceness ?= 0
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow check-projects fuzz format lint study bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-thread-links check-faults check-slow check-projects fuzz format lint study bench bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -59,7 +59,7 @@ lint: setup
 
 check: lint test
 
-check-sanitizers: check-address check-thread
+check-sanitizers: check-address check-thread check-thread-links
 
 check-address: SANITIZERS := address,undefined
 check-thread: SANITIZERS := thread
@@ -69,6 +69,13 @@ check-address check-thread: check-%: setup
 	cmake -G Ninja -S . -B build/$* $(NATIVE_TESTS) -DMLCB_SANITIZE=$(SANITIZERS) > build/$*-configure.log
 	cmake --build build/$*
 	ctest --test-dir build/$* --output-on-failure
+
+# The threads of a thin link share the policies.
+check-thread-links: export TSAN_OPTIONS := ignore_noninstrumented_modules=1
+check-thread-links: setup
+	cmake -G Ninja -S . -B build/thread-links -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY)) -DMLCB_SANITIZE=thread > build/thread-links-configure.log
+	cmake --build build/thread-links
+	$(PY) -m scripts.thin_link build/thread-links/native/libmlcb_llvm.so
 
 FUZZED := bitstream json protobuf frames mlgo spec hello
 FUZZ_SECONDS ?= 60
