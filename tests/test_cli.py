@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -220,3 +223,11 @@ def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_training_split_is_validated_by_its_sibling() -> None:
     assert validation_of(["debian/train", "loops/train/stride", "data/train"]) == ["debian/validation", "loops/validation", "embedded/validation"]
+
+
+@pytest.mark.parametrize(("words", "completed"), [(["eva"], "evaluate"), (["check", "pri"], "priority"), (["corpus", "bu"], "build")])
+def test_shell_completes_commands_and_tasks(words: list[str], completed: str) -> None:
+    asked = {"_MLCB_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["mlcb", *words]), "COMP_CWORD": str(len(words))}
+    command = [Path(sys.executable).with_name("mlcb")]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == [completed]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlcb_gym import __version__, errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
+from mlcb_gym.cli import actions, corpus, doctor, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
@@ -26,7 +26,7 @@ def print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
+app = typer.Typer(no_args_is_help=True, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
 
 @app.callback()
@@ -99,6 +99,7 @@ for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
 app.command()(recipes.recipes)
 app.command()(report.report)
+app.command()(doctor.doctor)
 app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
     app.add_typer(group, name=name)
