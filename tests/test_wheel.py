@@ -88,6 +88,11 @@ def test_no_file_names_a_path_of_the_machine_that_built_it(unpacked: Path) -> No
     assert [str(file) for file in unpacked.rglob("*") if file.is_file() and any(path in file.read_bytes() for path in paths)] == []
 
 
+def test_licences_of_all_that_is_in_it_come_with_it(unpacked: Path) -> None:
+    licences = {path.name for path in unpacked.glob("*.dist-info/licenses/**/*") if path.is_file()}
+    assert {"LICENSE", "llvm-22-dev", "libgrpc29", "libssl3", "nanobind"} <= licences
+
+
 def test_plugin_decides_in_this_machines_clang_as_the_one_of_this_tree(unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = compiled(f"--config={write_clang_config(tmp_path / 'ours.cfg', [shipped()['function_size']])}", tmp_path / "ours.o")
     (unpacked / "onnxruntime").symlink_to(PACKAGES / "onnxruntime")
