@@ -12,7 +12,7 @@ export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.
 export RAY_worker_niceness ?= 0
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow check-projects fuzz format lint study bench wheel bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow check-projects fuzz format lint study bench wheel docs bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -116,6 +116,12 @@ build-bench: setup
 # The wheel and the sdist, in dist/.
 wheel: setup
 	$(PY) -m scripts.wheel
+
+# The site, in build/site.
+docs: setup
+	$(PY) -m pip install -q --disable-pip-version-check -r docs/requirements.txt
+	$(PY) -m scripts.site
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict -q -f build/mkdocs.yml
 
 clean:
 	rm -rf build $(VENV) .deps
