@@ -13,6 +13,7 @@ import pytest
 
 import mlcb_gym
 from mlcb_gym import envs
+from mlcb_gym.cli.main import extra_with, main
 from mlcb_gym.cli.task_options import env_parameters, task_options
 from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -231,3 +232,19 @@ def test_shell_completes_commands_and_tasks(words: list[str], completed: str) ->
     command = [Path(sys.executable).with_name("mlcb")]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == [completed]
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"), [("torch", "train"), ("ray", "train"), ("pettingzoo", "pettingzoo"), ("numpy", None), ("unheard_of", None)]
+)
+def test_extra_is_that_which_installs_a_package(package: str, extra: str | None) -> None:
+    assert extra_with(package) == extra
+
+
+def test_missing_extra_is_named_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "mlcb_gym.export.export", raising=False)
+    monkeypatch.setattr(sys, "argv", ["mlcb", "export", "run", "policy"])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert capsys.readouterr().err == "mlcb: torch is not installed: pip install 'mlcb_gym[train]'\n"

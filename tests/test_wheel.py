@@ -25,7 +25,7 @@ PACKAGES = Path(sysconfig.get_paths()["purelib"])
 MOST_MEGABYTES = 100
 LLVM_LESS = "apt-get install clang-22"
 """What every error says whose reason is a missing LLVM."""
-COMPILING = [("evaluate", "posetrl", "--programs", "own.c"), ("aot", "posetrl"), ("evaluate", "loop_distribution")]
+COMPILING = [("evaluate", "posetrl", "--programs", "own.c"), ("aot", "posetrl"), ("clang-config", "posetrl"), ("evaluate", "loop_distribution")]
 ONE = ("--programs", "embedded/validation/chacha20")
 
 pytestmark = pytest.mark.slow

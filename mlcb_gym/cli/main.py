@@ -2,9 +2,11 @@
 """The ``mlcb`` command: its groups, and the commands about tasks and compilers."""
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
+from importlib.metadata import requires
 from typing import Annotated
 
 import typer
@@ -105,14 +107,25 @@ for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": ac
     app.add_typer(group, name=name)
 
 
+def extra_with(package: str) -> str | None:
+    """Return the extra of this package that installs another; None where none does."""
+    found = (re.fullmatch(rf"{re.escape(package)}\b.*extra == [\"'](\w+)[\"']", line) for line in requires("mlcb_gym") or ())
+    return next((match[1] for match in found if match), None)
+
+
 def main() -> None:
-    """Runs the command; an error of the package, or of a file, is one line and exit code 1."""
+    """Runs the command; an error of the package, of a file, or a missing extra is one line and exit code 1."""
     from mlcb_gym._native import NativeError
 
     try:
         app()
     except (errors.MlcbError, NativeError) as error:
         print(f"mlcb: {error}", file=sys.stderr)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        if (extra := extra_with(error.name or "")) is None:
+            raise
+        print(f"mlcb: {error.name} is not installed: pip install 'mlcb_gym[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except OSError as error:  # a file that cannot be read or written
         print(f"mlcb: {error.filename}: {error.strerror}" if error.filename else f"mlcb: {error}", file=sys.stderr)
