@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -121,9 +122,7 @@ def test_it_trains_exports_and_evaluates_without_llvm(bare: BareMachine) -> None
     assert "policy" in json.loads((bare.home / "evaluation/evaluation.json").read_text())["ratios"]["size"]
 
 
-@pytest.mark.parametrize(
-    "command", [("evaluate", "posetrl", "--programs", "own.c"), ("aot", "posetrl"), ("evaluate", "loop_distribution")], ids=" ".join
-)
+@pytest.mark.parametrize("command", COMPILING, ids=" ".join)
 def test_what_needs_a_compiler_says_so_in_one_line(bare: BareMachine, command: tuple[str, ...]) -> None:
     (bare.home / "own.c").write_text("int own(int x) { return x; }\n")
     done = bare.run("mlcb", *command)
@@ -155,3 +154,12 @@ env.close()
 def test_kernel_is_compiled_and_timed_inside_the_worker(bare: BareMachine) -> None:
     done = bare.run(bare.python, "-c", TIMED)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_sdist_has_every_source_and_the_headers_that_no_package_has(wheel: Path) -> None:
+    with tarfile.open(wheel.with_name(f"mlcb_gym-{mlcb_gym.__version__}.tar.gz")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    sources = ("git", "ls-files", "native", "mlcb_gym", "CMakeLists.txt", "pyproject.toml", "LICENSE")
+    tracked = subprocess.run(sources, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(tracked.stdout.split()) - names == set()
+    assert ".deps/onnxruntime/include/onnxruntime_c_api.h" in names
