@@ -24,13 +24,20 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 
 DOCUMENTS = {
-    "Start": ("README.md", "docs/wheel.md"),
+    "Start": ("docs/index.md", "README.md", "docs/wheel.md", "docs/faq.md", "docs/coming-from.md"),
+    "Tutorials": tuple(
+        f"docs/tutorials/{name}.md" for name in ("first_policy", "own_loop", "own_programs", "sweep", "reading_a_card", "new_task", "own_compiler")
+    ),
     "Guides": ("docs/training.md", "docs/learners.md", "docs/deployment.md", "docs/integration.md"),
     "Tasks": ("docs/posetrl.md", "docs/function_size.md", "docs/inliner.md", "docs/regalloc.md", "docs/rl4real.md", "docs/loop_distribution.md"),
     "Results": ("docs/results.md", "docs/learning.md", "docs/study/README.md", "docs/training_faults.md"),
     "Inside": ("docs/architecture.md", "docs/protocol.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 }
 """The documents of the tree, by section."""
+TITLES = {"index.md": "Home", "overview.md": "Overview", "coming-from.md": "There and here"}
+"""What pages are called in the navigation, where their headings are too long or the same."""
+IMAGES = ("docs/flow.svg", "docs/study/study.png")
+"""Pictures that documents show."""
 MODULES = (
     "mlcb_gym.session",
     "mlcb_gym.spec",
@@ -64,8 +71,9 @@ def main() -> None:
         place = BUILD / "pages" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    shutil.copy(ROOT / "docs/study/study.png", BUILD / "pages/study.png")
-    navigation = [{name: list(pages)} for name, pages in sections.items()]
+    for image in IMAGES:
+        shutil.copy(ROOT / image, BUILD / "pages")
+    navigation = [{name: [{TITLES[path]: path} if path in TITLES else path for path in pages]} for name, pages in sections.items()]
     (BUILD / "mkdocs.yml").write_text(yaml.safe_dump({"INHERIT": "../mkdocs.yml", "docs_dir": "pages", "site_dir": "site", "nav": navigation}))
 
 
@@ -88,7 +96,7 @@ def documents(paths: tuple[str, ...]) -> Pages:
 def page_of() -> Mapping[str, str]:
     """Return the path of the page of each document."""
     named = {path: f"{Path(path).stem.lower()}.md" for paths in DOCUMENTS.values() for path in paths}
-    otherwise = {"README.md": "index.md", "docs/study/README.md": "study.md", "SECURITY.md": "vulnerabilities.md"}
+    otherwise = {"README.md": "overview.md", "docs/study/README.md": "study.md", "SECURITY.md": "vulnerabilities.md"}
     return named | otherwise | {card(task): f"policies/{task}.md" for task in shipped()}
 
 
@@ -107,7 +115,7 @@ def relinked(text: str, path: str, places: Mapping[str, str]) -> str:
             raise FileNotFoundError(f"{path}: a link to {found[2]}, which is no file of the tree")
         if file in places:
             return f"[{found[1]}]({relpath(places[file], Path(places[path]).parent.as_posix())}{hash_}{anchor})"
-        return found[0] if file.endswith(".png") else f"{found[1]} (`{file}`)"
+        return found[0] if file in IMAGES else f"{found[1]} (`{file}`)"
 
     return re.sub(r"\[([^\]]+)\]\((?!https?:|#)([^)\s]+)\)", link, text)
 
