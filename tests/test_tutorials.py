@@ -90,4 +90,5 @@ def test_block_for_readers_is_not_run(tmp_path: Path) -> None:
 
 def test_dots_stand_for_anything() -> None:
     assert printed_as("a\n...\nb 1...\n", "a\nmuch\nb 12\n")
+    assert printed_as("a\n...\nb\n", "a\nb\n")
     assert not printed_as("a\n...\nb\n", "a\nmuch\n")
