@@ -99,7 +99,7 @@ def test_clone_goes_on_as_its_original(env: RL4ReAlEnv) -> None:
         for each in (env, clone):
             ended = False
             while not ended:
-                observation, _, ended, _, info = each.step(first(each.observation))
+                _, _, ended, _, info = each.step(first(each.observation))
             ends.append(info["executed"])
     assert ends[0] == ends[1]
 

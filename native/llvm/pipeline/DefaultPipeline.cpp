@@ -41,6 +41,12 @@ std::string asClangHasIt(StringRef Pipeline) {
   return Result;
 }
 
+std::string asWritten(std::string Message) {
+  for (size_t At = 0; (At = Message.find(OurOutliner, At)) != std::string::npos; At += LlvmOutliner.size())
+    Message.replace(At, OurOutliner.size(), LlvmOutliner);
+  return Message;
+}
+
 void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstrumentationCallbacks &Callbacks,
                          std::function<void(PassBuilder &)> Extend) {
   Builder.registerPipelineParsingCallback(

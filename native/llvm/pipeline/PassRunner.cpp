@@ -45,7 +45,7 @@ Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
     return Unexpected(Options.taken().error());
   ModulePassManager Passes;
   if (llvm::Error E = Own->Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
-    return fail(ErrorKind::InvalidArgument, toString(std::move(E)));
+    return fail(ErrorKind::InvalidArgument, asWritten(toString(std::move(E))));
   return Passes;
 }
 
