@@ -28,11 +28,11 @@ class RL4ReAlEnv(CompilerEnv):
     """Allocate registers by four agents in turns, so that a program spills little.
 
     ## Description
-    LLVM's greedy allocator is replaced by one of the project's own, which makes no decision by itself: four agents take turns, after RL4ReAl (CC
-    2023), in code generation of an unmodified LLVM 22. The ``selector`` chooses which live range is next; the ``tasker`` whether it is coloured, split or
-    spilled; the ``splitter`` where it is split; the ``colourer`` which register it gets. Every allocation is a right one: what an agent may choose is
-    computed by the compiler. Where there is only one choice, there is no decision. A live range that cannot be spilled moves others
-    away. Functions with more than 4000 live ranges are left to greedy.
+    LLVM's greedy allocator is replaced by one of the project's own, which makes no decision by itself: four agents take turns, after RL4ReAl
+    (CC 2023), in code generation of an unmodified LLVM 22. The ``selector`` chooses which live range is next; the ``tasker`` whether it is coloured,
+    split or spilled; the ``splitter`` where it is split; the ``colourer`` which register it gets. Every allocation is a right one: what an agent may
+    choose is computed by the compiler. Where there is only one choice, there is no decision. A live range that cannot be spilled moves others away.
+    Functions with more than 4000 live ranges are left to greedy.
 
     ## Action Space
     ``Discrete(32)``. For the selector, one of the 32 densest live ranges that wait; for the tasker, 0 to colour, 1 to split, 2 to spill; for the
