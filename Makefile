@@ -12,7 +12,7 @@ export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.
 export RAY_worker_niceness ?= 0
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-faults check-slow check-projects fuzz format lint study bench bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-thread-links check-faults check-slow check-projects fuzz format lint study bench wheel docs bench-rtt build-bench setup clean
 demo: setup
 	$(PY) -m examples.demo
 
@@ -59,7 +59,7 @@ lint: setup
 
 check: lint test
 
-check-sanitizers: check-address check-thread
+check-sanitizers: check-address check-thread check-thread-links
 
 check-address: SANITIZERS := address,undefined
 check-thread: SANITIZERS := thread
@@ -69,6 +69,13 @@ check-address check-thread: check-%: setup
 	cmake -G Ninja -S . -B build/$* $(NATIVE_TESTS) -DMLCB_SANITIZE=$(SANITIZERS) > build/$*-configure.log
 	cmake --build build/$*
 	ctest --test-dir build/$* --output-on-failure
+
+# The threads of a thin link share the policies.
+check-thread-links: export TSAN_OPTIONS := ignore_noninstrumented_modules=1
+check-thread-links: setup
+	cmake -G Ninja -S . -B build/thread-links -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY)) -DMLCB_SANITIZE=thread > build/thread-links-configure.log
+	cmake --build build/thread-links
+	$(PY) -m scripts.thin_link build/thread-links/native/libmlcb_llvm.so
 
 FUZZED := bitstream json protobuf frames mlgo spec hello
 FUZZ_SECONDS ?= 60
@@ -90,7 +97,7 @@ check-faults: setup
 # What programs for other targets are linked with, and run by.
 FOREIGN := qemu-user $(foreach of,libc6-dev libgcc-12-dev,$(of)-arm64-cross $(of)-riscv64-cross)
 check-slow: setup
-	bash scripts/setup-system.sh chromium iproute2 $(FOREIGN)
+	bash scripts/setup-system.sh bubblewrap chromium iproute2 $(FOREIGN)
 	$(PY) -m pytest -q -m slow -n 2 --dist worksteal
 
 # Projects in their own build systems, stock and with policies; it goes on where it stopped.
@@ -112,6 +119,16 @@ bench-rtt: build-bench
 build-bench: setup
 	cmake -G Ninja -S . -B build/bench $(NATIVE_TESTS) -DMLCB_TESTS=OFF -DMLCB_BENCH=ON > build/bench-configure.log
 	cmake --build build/bench
+
+# The wheel and the sdist, in dist/.
+wheel: setup
+	$(PY) -m scripts.wheel
+
+# The site, in build/site.
+docs: setup
+	$(PY) -m pip install -q --disable-pip-version-check -r docs/requirements.txt
+	$(PY) -m scripts.site
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict -q -f build/mkdocs.yml
 
 clean:
 	rm -rf build $(VENV) .deps

@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Sequence
 
-from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, serializers, startup, step, training, vector
+from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, sandbox, serializers, startup, step, training, vector
 from benchmarks.report import machine, refuse_beside_training, show
 from mlcb_gym.corpus import corpora
 from mlcb_gym.errors import ProgramError
@@ -21,6 +21,7 @@ ALL = {
     "vector": vector,
     "training": training,
     "serializers": serializers,
+    "sandbox": sandbox,
     "rtt": rtt,
 }
 

@@ -42,7 +42,7 @@ def per_second(make: Make, answer: Answer = heuristic) -> Iterator[Figure]:
         envs = {
             name: open_until_done.enter_context(closing(make(programs=_small(), reward="none", **arguments))) for name, arguments in sessions.items()
         }
-        programs = list(filter(partial(_begins, envs["worker"]), envs["worker"].programs))[:PROGRAMS]
+        programs = list(filter(partial(begins, envs["worker"]), envs["worker"].programs))[:PROGRAMS]
         players: dict[str, Callable[[Program], object]] = {name: partial(play, env, answer=answer) for name, env in envs.items()}
         rates = _rates(players | {"worker, left to a model": _left_to_model(envs["worker"])}, programs)
     note = f"{len(programs)} modules under {SMALL} instructions, nothing measured, {EPISODES} episodes of each"
@@ -60,7 +60,7 @@ def outside_llvm(make: Make) -> Iterator[Figure]:
         closing(WorkerSession(snapshots=0)) as session,
         closing(make(programs=programs_of_about(INSTRUCTIONS), reward="none", metrics=("llvm_seconds",), session=session)) as env,
     ):
-        for program in filter(partial(_begins, env), env.programs):
+        for program in filter(partial(begins, env), env.programs):
             for _ in range(EPISODES):
                 started = time.perf_counter()
                 worked = play(env, program)
@@ -117,7 +117,7 @@ def _small() -> list[Program]:
     return [resolve(modules[i].uri)[0] for i in drawn[: 3 * PROGRAMS]]
 
 
-def _begins(env: CompilerEnv, program: Program) -> bool:
+def begins(env: CompilerEnv, program: Program) -> bool:
     """Whether it leaves something to decide."""
     try:
         env.reset(options={"program": program})

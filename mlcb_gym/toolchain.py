@@ -45,15 +45,24 @@ def _chosen(name: str, folder: str) -> Path:
 
 @cache
 def version() -> str:
-    """The version of LLVM's tools, as ``"22.1.8"``.
+    """The version of the LLVM that episodes run in, as ``"22.1.8"``.
 
     Raises:
-        ToolchainError: see ``tool``.
+        ToolchainError: there is no worker, or it does not start.
     """
-    said = _said_version(tool("opt"))
+    return version_of(worker())
+
+
+def version_of(path: Path) -> str:
+    """The version of LLVM that one of its tools, or the worker, says it is of.
+
+    Raises:
+        ToolchainError: it says none.
+    """
+    said = _said_version(path)
     found = re.search(r"version (\S+)", said)
     if found is None:
-        raise ToolchainError(f"{tool('opt')} --version says {said!r}, expected 'version' and a number")
+        raise ToolchainError(f"{path} --version says {said!r}, expected 'version' and a number")
     return found[1]
 
 

@@ -13,7 +13,7 @@ TASK_NAMES = [path.stem for path in sorted((NATIVE / "tasks").glob("*.def"))]
 LEVELS = [
     {"spec"},
     {"channel", "serdes"},
-    {"protocol"},
+    {"protocol", "sandbox"},
     {"runner"},
     {"capi", "python", "llvm/process", "llvm/observe", "llvm/measure", "llvm/loops"},
     {"llvm/pipeline"},

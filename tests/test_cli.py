@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The `mlcb` command as a user meets it: what it prints, and one line and exit code 1 for what is wrong."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -10,6 +13,7 @@ import pytest
 
 import mlcb_gym
 from mlcb_gym import envs
+from mlcb_gym.cli.main import extra_with, main
 from mlcb_gym.cli.task_options import env_parameters, task_options
 from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -220,3 +224,27 @@ def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_training_split_is_validated_by_its_sibling() -> None:
     assert validation_of(["debian/train", "loops/train/stride", "data/train"]) == ["debian/validation", "loops/validation", "embedded/validation"]
+
+
+@pytest.mark.parametrize(("words", "completed"), [(["eva"], "evaluate"), (["check", "pri"], "priority"), (["corpus", "bu"], "build")])
+def test_shell_completes_commands_and_tasks(words: list[str], completed: str) -> None:
+    asked = {"_MLCB_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["mlcb", *words]), "COMP_CWORD": str(len(words))}
+    command = [Path(sys.executable).with_name("mlcb")]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == [completed]
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"), [("torch", "train"), ("ray", "train"), ("pettingzoo", "pettingzoo"), ("numpy", None), ("unheard_of", None)]
+)
+def test_extra_is_that_which_installs_a_package(package: str, extra: str | None) -> None:
+    assert extra_with(package) == extra
+
+
+def test_missing_extra_is_named_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "mlcb_gym.export.export", raising=False)
+    monkeypatch.setattr(sys, "argv", ["mlcb", "export", "run", "policy"])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert capsys.readouterr().err == "mlcb: torch is not installed: pip install 'mlcb_gym[train]'\n"

@@ -14,7 +14,7 @@ from mlcb_gym.corpus import bitcode, registry, sources, split
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program, resolve, validation_of
 from mlcb_gym.corpus.sources import Source, fetch
-from mlcb_gym.errors import ProgramError
+from mlcb_gym.errors import ProgramError, ToolchainError
 from mlcb_gym.tools import odg
 from mlcb_gym.tools.vocabulary import count_triplets
 
@@ -188,3 +188,33 @@ def test_flag_without_its_value_is_named(with_headers: Path) -> None:
     (with_headers / "compile_flags.txt").write_text("-DMORE=1\n-I\n")
     with pytest.raises(ProgramError, match=r"compile_flags.txt: -I has no value"):
         resolve(with_headers)
+
+
+@pytest.fixture
+def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool of LLVM's is found."""
+
+    def missing(name: str) -> Path:
+        raise ToolchainError(f"{name} not found")
+
+    monkeypatch.setattr("mlcb_gym.corpus.bitcode.tool", missing)
+
+
+@pytest.mark.usefixtures("without_tools")
+@pytest.mark.parametrize(("name", "tool"), [("own.c", "clang"), ("own.cpp", r"clang\+\+"), ("own.ll", "llvm-as")])
+def test_source_without_its_tool_is_named_in_one_sentence(tmp_path: Path, name: str, tool: str) -> None:
+    (tmp_path / name).write_text("")
+    with pytest.raises(ToolchainError, match=rf"{name}: {tool} not found; bitcode \(.bc\) needs no tool$"):
+        resolve(tmp_path / name)
+
+
+@pytest.mark.usefixtures("without_tools")
+@pytest.mark.parametrize("uri", ["embedded/test/aes", "loops/train/mixed_division"])
+def test_program_that_ships_as_bitcode_needs_no_tool(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought = tmp_path / "brought.bc"
+    brought.write_bytes(b"BC\xc0\xde")
+    monkeypatch.setattr("mlcb_gym.corpus.registry.shipped", {uri: brought}.get)
+    registry._embedded_program.cache_clear()
+    (program,) = resolve(uri)
+    registry._embedded_program.cache_clear()
+    assert (program.uri, program.bitcode) == (uri, brought)

@@ -18,7 +18,7 @@ from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
 from mlcb_gym.envs.record import SMALLER
-from mlcb_gym.errors import ProgramError
+from mlcb_gym.errors import ProgramError, ToolchainError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
@@ -211,3 +211,14 @@ def test_policy_is_evaluated_against_everything_that_does_not_learn() -> None:
     assert sizes["coreset, best of 2"] == [min(1.0, *(ratio for ratio in sizes[BEST_FIXED] if ratio))]
     assert all(np.isfinite(s or np.nan) for method in PLAYED & set(evaluation.seconds) for s in evaluation.seconds[method])
     assert not evaluation.failures
+
+
+@pytest.mark.usefixtures("few_references")
+def test_rows_of_stock_tools_that_are_missing_are_left_out_with_a_note(leaf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise ToolchainError("opt not found")
+
+    monkeypatch.setattr("mlcb_gym.evaluation.module_metrics.evaluate_stock", missing)
+    evaluation = evaluate_metrics(shipped()["posetrl"], leaf, best_of=())
+    assert f"left out, for they need LLVM's tools: {'; '.join(SMALLER)} (opt not found)" in evaluation.notes
+    assert not SMALLER.keys() & evaluation.ratios["size"].keys()

@@ -20,6 +20,8 @@ from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.plugin import PluginSession
 from tests.support.posetrl import ACTIONS, SOURCE
 
+MODULES = Path(__file__).parent / "modules"
+
 Make = Callable[..., PosetRLEnv]
 Seen = tuple[Observation, Info]
 
@@ -174,6 +176,13 @@ def test_large_modules_are_not_outlined(make_env: Make, source: Callable[[str], 
     )
     before, after = instructions(make_env(programs=source(alike), actions=["iroutliner"], start="unoptimized"), 0)
     assert (before != after) == outlined
+
+
+def test_module_whose_outlined_code_would_lose_an_output_stays_as_it_was(make_env: Make) -> None:
+    env = make_env(actions=["iroutliner", "stop"], programs=MODULES / "lost_output.ll", metrics=("ir_instructions",))
+    _, before = env.reset(seed=1)
+    _, _, _, _, after = env.step(0)
+    assert after["ir_instructions"] == before["ir_instructions"]
 
 
 def test_stop_leaves_the_module_as_it_was(make_env: Make) -> None:

@@ -14,7 +14,7 @@ from mlcb_gym.envs.loop_distribution import LoopDistributionEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session import EpisodeRequest, RemoteSession
-from tests.support.posetrl import ACTIONS, BOMB, ENDLESS
+from tests.support.posetrl import ACTIONS, BOMB, ENDLESS, begins
 from tests.support.processes import descriptors
 from tests.support.serving import Served, serving
 
@@ -43,14 +43,14 @@ class Asking(RemoteSession):
         return super()._program(request) | self.said
 
 
-def begins(session: RemoteSession, program: Path, **arguments: Any) -> bool:
-    """Whether an episode of this session begins."""
-    with closing(session), closing(PosetRLEnv(programs=program, actions=ACTIONS, reward="size", session=session, **arguments)) as env:
-        return bool(env.reset(seed=1))
+def begins_once(session: RemoteSession, program: Path) -> bool:
+    """Whether an episode begins in this session, which ends with it."""
+    with closing(session):
+        return begins(session, program)
 
 
 def serves(served: Served, program: Path) -> bool:
-    return begins(RemoteSession(served.uri, seconds=PATIENCE), program)
+    return begins_once(RemoteSession(served.uri, seconds=PATIENCE), program)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def test_relay_without_descriptors_refuses_a_session_and_lives_on(program: Path)
     with serving(ANYWHERE) as served:
         enough = descriptors(served.process.pid) + 4
         with at_most(served.process.pid, resource.RLIMIT_NOFILE, enough), pytest.raises(SessionLost):
-            begins(RemoteSession(served.uri, seconds=1.0), program)
+            begins_once(RemoteSession(served.uri, seconds=1.0), program)
         assert serves(served, program)
 
 
@@ -124,10 +124,10 @@ def test_path_of_the_servers_files_is_refused_unless_allowed(program: Path, tmp_
     (tmp_path / "secret").write_text("a secret")
     asks = {"program": str(tmp_path / "secret"), "bitcode": ""}
     with serving() as served, pytest.raises(CompilerError, match="secret' is a path, expected bitcode") as caught:
-        begins(Asking(served.uri, **asks), program)
+        begins_once(Asking(served.uri, **asks), program)
     assert "\n" not in str(caught.value)
     with serving(ANYWHERE, "--paths") as served, pytest.raises(CompilerError, match="secret': expected top-level entity"):
-        begins(Asking(served.uri, **asks), program)
+        begins_once(Asking(served.uri, **asks), program)
 
 
 @pytest.mark.parametrize("asked", [{}, {"limits": {"turn_seconds": 0}}, {"limits": {"turn_seconds": 1e300}}], ids=["default", "none", "huge"])
@@ -141,13 +141,13 @@ def test_client_only_lowers_the_servers_limits(asked: dict[str, Any], tmp_path: 
 
 def test_limit_that_is_none_is_named(program: Path) -> None:
     with serving() as served, pytest.raises(CompilerError, match=r"limits: cpu_seconds is -5\.0*, expected 0"):
-        begins(Asking(served.uri, limits={"cpu_seconds": -5}), program)
+        begins_once(Asking(served.uri, limits={"cpu_seconds": -5}), program)
 
 
 def test_programs_are_run_for_clients_only_where_the_server_says_so(tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(RUNS.replace("FILE", f'"{tmp_path}/ran"'))
-    for options, runs in ([], False), (["--run-programs"], True):
+    for options, runs in ([], False), (["--run-programs", "--sandbox", "none"], True):
         with serving(ANYWHERE, *options) as served, closing(RemoteSession(served.uri)) as session:
             env = LoopDistributionEnv(programs=source, session=session, reward="time")
             with pytest.raises(Exception, match="no decision" if runs else "is not run: this server runs none"):

@@ -75,11 +75,13 @@ def clang_config(
     from mlcb_gym import toolchain
     from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 
+    clang = toolchain.tool("clang")  # before anything is written
+
     def uri(policy: Path) -> str:
         return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
 
     written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, bundle=bundle, uri=uri)
-    print(f"{toolchain.tool('clang')} --config={written.resolve()}")
+    print(f"{clang} --config={written.resolve()}")
     if lto:
         print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)
 

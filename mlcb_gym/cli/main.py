@@ -2,21 +2,24 @@
 """The ``mlcb`` command: its groups, and the commands about tasks and compilers."""
 
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
+from importlib.metadata import requires
 from typing import Annotated
 
 import typer
 
 from mlcb_gym import __version__, errors
-from mlcb_gym.cli import actions, corpus, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
+from mlcb_gym.cli import actions, corpus, doctor, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
 from mlcb_gym.session.relay import EPISODES, IDLE_SECONDS
 from mlcb_gym.session.request import Limits
+from mlcb_gym.session.sandbox import Sandbox
 
 
 def print_version(wanted: bool) -> None:
@@ -26,7 +29,7 @@ def print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
+app = typer.Typer(no_args_is_help=True, help="Machine learning inside an unmodified LLVM 22.", rich_markup_mode="markdown")
 
 
 @app.callback()
@@ -79,7 +82,8 @@ def serve(
     turn_seconds: Annotated[float, typer.Option(min=0.1, help="Time of one turn of the compiler at most.")] = Limits.turn_seconds,
     memory: Annotated[int, typer.Option(min=1, help="Memory of an episode at most, in MiB.")] = Limits.memory_bytes >> 20,
     paths: Annotated[bool, typer.Option("--paths", help="Sessions may name programs by paths of this machine.")] = False,
-    run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed: their code is yours.")] = False,
+    run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed.")] = False,
+    sandbox: Annotated[Sandbox, typer.Option(help="Of workers: whole, or none starts; what of it the kernel has; or none.")] = Sandbox.WHOLE,
 ) -> None:
     """Lend this machine's compilers: each session over gRPC gets a worker of its own."""
     from mlcb_gym.session.relay import Relay
@@ -87,7 +91,10 @@ def serve(
 
     terms = Terms(Limits(cpu_seconds, turn_seconds, memory << 20), paths, run_programs)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), Relay(uri, workers=workers, episodes=episodes, idle_seconds=idle_seconds, terms=terms) as relay:
+    with (
+        suppress(KeyboardInterrupt),
+        Relay(uri, workers=workers, episodes=episodes, idle_seconds=idle_seconds, terms=terms, sandbox=sandbox) as relay,
+    ):
         print(f"grpc://{relay.address}", flush=True)
         while True:
             relay.serve()
@@ -99,19 +106,31 @@ for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
 app.command()(recipes.recipes)
 app.command()(report.report)
+app.command()(doctor.doctor)
 app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
     app.add_typer(group, name=name)
 
 
+def extra_with(package: str) -> str | None:
+    """Return the extra of this package that installs another; None where none does."""
+    found = (re.fullmatch(rf"{re.escape(package)}\b.*extra == [\"'](\w+)[\"']", line) for line in requires("mlcb_gym") or ())
+    return next((match[1] for match in found if match), None)
+
+
 def main() -> None:
-    """Runs the command; an error of the package, or of a file, is one line and exit code 1."""
+    """Runs the command; an error of the package, of a file, or a missing extra is one line and exit code 1."""
     from mlcb_gym._native import NativeError
 
     try:
         app()
     except (errors.MlcbError, NativeError) as error:
         print(f"mlcb: {error}", file=sys.stderr)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        if (extra := extra_with(error.name or "")) is None:
+            raise
+        print(f"mlcb: {error.name} is not installed: pip install 'mlcb_gym[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except OSError as error:  # a file that cannot be read or written
         print(f"mlcb: {error.filename}: {error.strerror}" if error.filename else f"mlcb: {error}", file=sys.stderr)

@@ -32,7 +32,12 @@ def algorithm_name(text: str) -> str:
     return text
 
 
-Task = Annotated[str, typer.Argument(help="A task, as `mlcb list` names them.", parser=task_name, metavar="TASK")]
+def tasks_named(beginning: str) -> list[str]:
+    """Return the names of tasks that begin so, for the completion of a shell."""
+    return [task for task in sorted(environments()) if task.startswith(beginning.replace("-", "_"))]
+
+
+Task = Annotated[str, typer.Argument(help="A task, as `mlcb list` names them.", parser=task_name, metavar="TASK", autocompletion=tasks_named)]
 PROGRAMS_HELP = "A corpus, a split of it, a folder or a file; repeatable. By default the training split of the task's corpus."
 ENV_HELP = "An argument of the environment, as max_steps=3; repeatable. `--max-steps 3` does the same."
 SEED_HELP = "The seed of all that is drawn at random."

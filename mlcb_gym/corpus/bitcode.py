@@ -13,7 +13,7 @@ from platformdirs import user_cache_path
 
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.compile_flags import flags_of
-from mlcb_gym.errors import ProgramError
+from mlcb_gym.errors import ProgramError, ToolchainError
 from mlcb_gym.toolchain import tool
 
 #: Unoptimised, but as -Oz starts: functions carry ``minsize``; without that any pass order "beats" -Oz by 10 %.
@@ -37,17 +37,25 @@ def bitcode(path: Path, root: Path | None = None) -> Path:
 
     Raises:
         ProgramError: there is no such file, it is of another kind, or it does not compile.
+        ToolchainError: LLVM's tool for its kind is missing.
     """
     if not path.is_file():
         raise ProgramError(f"{path}: no such file")
     if path.suffix == ".bc":
         return _checked(path)
+    if path.suffix not in SUFFIXES:
+        raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
+    try:
+        return _translated(path, root or path.parent)
+    except ToolchainError as missing:
+        raise ToolchainError(f"{path}: {missing}; bitcode (.bc) needs no tool") from None
+
+
+def _translated(path: Path, root: Path) -> Path:
     if path.suffix == ".ll":
         return _cached((str(tool("llvm-as")), _operand(path.name)), path.read_bytes(), path)
-    if path.suffix in SOURCES:
-        command = _command(path.suffix, path.name, flags_of(path, root or path.parent))
-        return _cached(command, _preprocessed(command, path), path)
-    raise ProgramError(f"{path}: unknown kind of program, expected one of {' '.join(SUFFIXES)}")
+    command = _command(path.suffix, path.name, flags_of(path, root))
+    return _cached(command, _preprocessed(command, path), path)
 
 
 def bitcode_of_text(text: str, name: str, *, headers: str) -> Path:
@@ -73,15 +81,6 @@ def is_bitcode(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(4) in _MAGIC
-
-
-def is_empty(path: Path) -> bool:
-    """Return whether a file is bitcode that defines no function."""
-    try:
-        text = run((tool("llvm-dis"), path.absolute(), "-o", "-"), subject=str(path))
-    except ProgramError:
-        return False
-    return not text.startswith(b"define ") and b"\ndefine " not in text
 
 
 def write_module(path: Path, bitcode: bytes) -> None:

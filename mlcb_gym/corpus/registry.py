@@ -10,6 +10,7 @@ from mlcb_gym.corpus import bitcode, corpora
 from mlcb_gym.corpus.loops import kernels
 from mlcb_gym.corpus.loops.named import named
 from mlcb_gym.corpus.program import Program
+from mlcb_gym.corpus.shipped import shipped
 
 
 def bitcode_of(program: Program, folder: Path) -> Path:
@@ -42,8 +43,8 @@ def _embedded(uri: str) -> Iterator[Program]:
 
 @cache
 def _embedded_program(source: Path) -> Program:
-    shipped, name = source.with_suffix(".bc"), f"embedded/{source.parent.name}/{source.stem}"
-    return Program.of(name, name, shipped if shipped.exists() else bitcode.bitcode(source), source.stem)
+    uri = f"{corpora.EMBEDDED}/{source.parent.name}/{source.stem}"
+    return Program.of(uri, uri, shipped(uri) or bitcode.bitcode(source), source.stem)
 
 
 def _embedded_source(program: Program, folder: Path) -> Path:
@@ -52,9 +53,11 @@ def _embedded_source(program: Program, folder: Path) -> Path:
 
 def _kernels(uri: str) -> Iterator[Program]:
     for kernel in named(uri):
-        yield Program.of(
-            kernel.uri, kernel.uri, bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name, headers=kernels.source([])), kernel.category
-        )
+        yield Program.of(kernel.uri, kernel.uri, shipped(kernel.uri) or _compiled(kernel), kernel.category)
+
+
+def _compiled(kernel: kernels.Kernel) -> Path:
+    return bitcode.bitcode_of_text(kernels.source([kernel]), kernel.name, headers=kernels.source([]))
 
 
 def _kernel_source(program: Program, folder: Path) -> Path:

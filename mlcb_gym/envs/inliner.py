@@ -10,10 +10,11 @@ import numpy as np
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.module_measure import module_measure
 from mlcb_gym.envs.objective import NOTHING, default_of, objective_of, relative
 from mlcb_gym.envs.options import CompilerOptions
 from mlcb_gym.envs.record import SMALLER, FeatureKind, Observation, ReferencePolicy, TaskRecord
-from mlcb_gym.envs.stock import UNKNOWN, compiler_of, module_measure
+from mlcb_gym.envs.stock import UNKNOWN, compiler_of
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.pipelines import OZ
 from mlcb_gym.session import INLINER, StockSession

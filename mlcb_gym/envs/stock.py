@@ -4,9 +4,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlcb_gym import _native, toolchain
 from mlcb_gym.errors import TaskError
-from mlcb_gym.session import ModuleMeasure, Session, StockSession, Target, WorkerSession
+from mlcb_gym.session import Session, StockSession, Target, WorkerSession
 
 COMPILERS = ("plugin", "stock")
 
@@ -41,8 +40,3 @@ def compiler_of(
     if session is not None and not isinstance(session, StockSession):
         raise TaskError(f"session={type(session).__name__}: compiler='stock' starts its own, expected compiler='plugin'")
     return stock
-
-
-def module_measure() -> ModuleMeasure:
-    """Return a measure of modules. Before its first decision, phase ordering has every metric of the module that it was given."""
-    return ModuleMeasure("posetrl", {"actions": ["stop"], "vocabulary": _native.digest(toolchain.vocabulary().read_bytes())})

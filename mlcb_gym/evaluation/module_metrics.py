@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.progress import track
 
-from mlcb_gym.corpus.bitcode import is_empty
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.module_measure import is_empty
 from mlcb_gym.envs.record import Alternative, ReferencePolicy, TaskRecord
-from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError
+from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
@@ -134,8 +134,18 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
         else:
             add(method, traces)
     if record.stock_ways:
-        for method, ratios in evaluate_stock(record.stock_ways, bench.programs, list(record.columns)).items():
-            rows.evaluation.add(method, ratios)
+        _add_stock(rows, bench.programs, record)
+
+
+def _add_stock(rows: TraceRows, programs: Sequence[Program], record: TaskRecord) -> None:
+    """Adds the ways to use stock LLVM; a note instead where its tools are missing."""
+    try:
+        stock = evaluate_stock(record.stock_ways, programs, list(record.columns))
+    except ToolchainError as missing:
+        rows.evaluation.notes.append(f"left out, for they need LLVM's tools: {'; '.join(record.stock_ways)} ({missing})")
+        return
+    for method, ratios in stock.items():
+        rows.evaluation.add(method, ratios)
 
 
 def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequence[int], seed: int) -> None:

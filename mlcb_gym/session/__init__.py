@@ -11,6 +11,7 @@ from mlcb_gym.session.plugin import PluginSession
 from mlcb_gym.session.relay import Relay
 from mlcb_gym.session.remote import RemoteSession
 from mlcb_gym.session.request import EpisodeRequest, Limits, Target
+from mlcb_gym.session.sandbox import Sandbox
 from mlcb_gym.session.server import ModelServer
 from mlcb_gym.session.session import RunningEpisode, Session
 from mlcb_gym.session.stock import EVICTION, INLINER, PRIORITY, StockSession
@@ -35,6 +36,7 @@ __all__ = [
     "Relay",
     "RemoteSession",
     "RunningEpisode",
+    "Sandbox",
     "Session",
     "StockSession",
     "Target",

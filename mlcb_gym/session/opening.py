@@ -21,8 +21,9 @@ def open_session(uri: str) -> Session:
 
     Args:
         uri: ``worker:`` (a fork server), ``pipe:`` or ``shm:`` (a stock `opt` for each episode, reached over that), or ``grpc://HOST:PORT``
-            (a worker behind `mlcb serve`), each with ``?serdes=json`` or ``protobuf``, and gRPC with its other options; or several workers,
-            ``grpc://A:PORT,grpc://B:PORT``, which share the episodes (see ``Fleet``).
+            (a worker behind `mlcb serve`), each with ``?serdes=json`` or ``protobuf``, ``worker:`` with ``?sandbox=whole``, ``partial`` or ``none``
+            (see ``Sandbox``), and gRPC with its other options; or several workers, ``grpc://A:PORT,grpc://B:PORT``, which share the episodes
+            (see ``Fleet``).
 
     Raises:
         TaskError: the URI is of another form, or has an option that its session has not.
@@ -43,11 +44,12 @@ def _open(uri: str, reach_seconds: float | None = None) -> Session:
     split = urlsplit(uri)
     options = parse_qs(split.query, keep_blank_values=True)
     serializer = options.get("serdes", ["bitstream"])[-1]
-    bare = not (split.netloc or split.path or split.fragment) and options.keys() <= {"serdes"} and bool(serializer)
+    local = not (split.netloc or split.path or split.fragment) and bool(serializer)
+    bare = local and options.keys() <= {"serdes"}
     if split.scheme == "grpc":
         return RemoteSession(uri, serializer=serializer, seconds=reach_seconds)
     if split.scheme in CHANNELS and bare:
         return PluginSession(channel=split.scheme, serializer=serializer)
-    if split.scheme == "worker" and bare:
-        return WorkerSession(serializer=serializer)
+    if split.scheme == "worker" and local and options.keys() <= {"serdes", "sandbox"}:
+        return WorkerSession(serializer=serializer, sandbox=options.get("sandbox", [None])[-1])
     raise TaskError(f"session={uri!r}: expected worker:, pipe:, shm: or grpc://HOST:PORT")

@@ -10,6 +10,7 @@ from mlcb_gym import _native
 from mlcb_gym.errors import SessionLost
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.remote import open_grpc
+from mlcb_gym.session.sandbox import Sandbox, require
 from mlcb_gym.session.worker import Terms, end_worker, start_worker
 
 POLL_SECONDS = 0.5
@@ -30,13 +31,26 @@ class Relay:
         episodes: how many episodes and clones of one session at once; more are refused.
         idle_seconds: after which a session that says nothing gives its place back.
         terms: what its workers grant; by default bitcode alone, no runs, and the limits that episodes have by default.
+        sandbox: the bounds of its workers.
 
     Raises:
+        ToolchainError: the kernel has no whole sandbox where one is demanded.
         TaskError: the URI is of another form, or not allowed without TLS and a token.
         SessionLost: the port is taken.
     """
 
-    def __init__(self, uri: str, *, workers: int, episodes: int = EPISODES, idle_seconds: float = IDLE_SECONDS, terms: Terms | None = None) -> None:
+    def __init__(
+        self,
+        uri: str,
+        *,
+        workers: int,
+        episodes: int = EPISODES,
+        idle_seconds: float = IDLE_SECONDS,
+        terms: Terms | None = None,
+        sandbox: Sandbox = Sandbox.WHOLE,
+    ) -> None:
+        require(sandbox)
+        self._sandbox = sandbox
         self._place = open_grpc(uri, listens=True, episodes=episodes, idle_seconds=idle_seconds)
         self._limit, self._terms = workers, terms or Terms()
         self._is_short = False
@@ -73,7 +87,7 @@ class Relay:
         self._workers.clear()
 
     def _start(self) -> int:
-        worker, control = start_worker(terms=self._terms)
+        worker, control = start_worker(self._sandbox, terms=self._terms)
         self._workers.append(worker)
         self._is_short = False
         return control

@@ -11,8 +11,11 @@ from functools import partial
 from mlcb_gym import _native, toolchain
 from mlcb_gym.session.fork_server import ForkServerSession
 from mlcb_gym.session.request import Limits
+from mlcb_gym.session.sandbox import Sandbox, chosen, require
 
 STOP_SECONDS = 5.0
+SHARED_VARIABLES = frozenset({"HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "TMPDIR", "TZ"})
+"""What workers of `mlcb serve` have of its environment, beside ``MLCB_*``."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,15 @@ class WorkerSession(ForkServerSession):
         serializer: how tensors are written: bitstream, json or protobuf.
         snapshots: number of episodes of which it keeps a process at the first decision, where an equal episode starts; 0 for none, None for the
             worker's default.
+        sandbox: whole, partial or none (see ``Sandbox``); by default what ``MLCB_SANDBOX`` says, else partial.
+
+    Raises:
+        TaskError: there is no such sandbox.
     """
 
-    def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None) -> None:
+    def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None, sandbox: str | None = None) -> None:
         super().__init__(serializer=serializer, name="mlcb-worker", local=True)
-        self._snapshots = snapshots
+        self._snapshots, self._sandbox = snapshots, chosen(sandbox)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -72,13 +79,18 @@ class WorkerSession(ForkServerSession):
         return partial(_kill, self._process)
 
     def _reach(self) -> _native.LearnerEnd:
-        self._process, control = start_worker(self._snapshots)
+        self._process, control = start_worker(self._sandbox, snapshots=self._snapshots)
         return _native.LearnerEnd(control)
 
 
-def start_worker(snapshots: int | None = None, terms: Terms | None = None) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a worker, which ends with its control channel; returns it and the socket of the channel. Without terms it grants everything."""
-    options = [] if snapshots is None else [f"--snapshots={snapshots}"]
+def start_worker(sandbox: Sandbox, *, snapshots: int | None = None, terms: Terms | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a worker, which ends with its control channel; returns it and the socket of the channel. Without terms it grants everything.
+
+    Raises:
+        ToolchainError: there is no worker, or the kernel has no whole sandbox where one is demanded.
+    """
+    require(sandbox)
+    options = [f"--sandbox={sandbox}"] + ([] if snapshots is None else [f"--snapshots={snapshots}"])
     ours, theirs = socket.socketpair()
     with closing(ours), theirs:
         process = subprocess.Popen(
@@ -86,9 +98,15 @@ def start_worker(snapshots: int | None = None, terms: Terms | None = None) -> tu
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C in a terminal is for this process, which may still want an answer
-            env=toolchain.environment() | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
+            env=_environment(terms) | {"LD_BIND_NOW": "1"},  # or every child would look up the same symbols
         )
         return process, ours.detach()
+
+
+def _environment(terms: Terms | None) -> dict[str, str]:
+    """The variables of a worker: of those that work for others, none that may be secret, for programs that are run read them."""
+    ours = toolchain.environment()
+    return ours if terms is None else {name: value for name, value in ours.items() if name in SHARED_VARIABLES or name.startswith("MLCB_")}
 
 
 def end_worker(process: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 
 from mlcb_gym.agents.network import PolicyNetwork
-from mlcb_gym.corpus.bitcode import is_empty
+from mlcb_gym.envs.module_measure import is_empty
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.rollout.play import Decide, episode, persistent, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean

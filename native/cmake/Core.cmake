@@ -5,7 +5,7 @@ find_package(tl-expected REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 
 # The shared library comes with Python's onnxruntime; it is opened only when a model is first asked for.
-if(NOT MLCB_ONNXRUNTIME_LIBRARY AND Python_SITELIB)
+if(NOT MLCB_ONNXRUNTIME_LIBRARY AND Python_SITELIB AND NOT MLCB_PORTABLE)
   file(GLOB Found ${Python_SITELIB}/onnxruntime/capi/libonnxruntime.so.*)
   if(Found)
     list(GET Found 0 MLCB_ONNXRUNTIME_LIBRARY)

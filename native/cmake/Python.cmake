@@ -18,5 +18,9 @@ nanobind_add_stub(_native_stub MODULE _native OUTPUT ${CMAKE_CURRENT_BINARY_DIR}
 install(TARGETS _native LIBRARY DESTINATION mlcb_gym COMPONENT python)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_native.pyi DESTINATION mlcb_gym COMPONENT python)
 
+if(MLCB_SHIPPED)
+  install(DIRECTORY ${MLCB_SHIPPED}/ DESTINATION mlcb_gym/corpus/shipped COMPONENT python)
+endif()
+
 # What mlcb_gym/export/aot.py compiles policies with.
 install(FILES runner/AotAbi.h runner/AotMath.h runner/AotVarying.h DESTINATION mlcb_gym/include COMPONENT python)

@@ -17,6 +17,7 @@ LocalModel::LocalModel(std::unique_ptr<Loaded> Is) : Is(std::move(Is)) {}
 LocalModel::~LocalModel() = default;
 
 void LocalModel::prepare() { (void)OnnxLibrary::get(); }
+std::vector<std::string> LocalModel::libraries() { return OnnxLibrary::candidates(); }
 
 Expected<std::unique_ptr<LocalModel>> LocalModel::load(std::span<const std::byte> Onnx, const AgentSpec &Agent,
                                                        std::span<const ModelRunner::Buffer> Inputs) {

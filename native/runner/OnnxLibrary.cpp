@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <glob.h>
-#include <vector>
 
 namespace mlcb {
 namespace {
@@ -21,22 +20,9 @@ void addMatches(const std::string &Pattern, std::vector<std::string> &To) {
   ::globfree(&Found);
 }
 
-std::vector<std::string> candidates() {
-  if (const char *Named = std::getenv("MLCB_ONNXRUNTIME"); Named && *Named)
-    return {Named};
-  std::vector<std::string> Paths;
-  // Beside the package.
-  for (const char *Up : {"/..", "/../.."})
-    addMatches(ownFolder() + Up + "/onnxruntime/capi/libonnxruntime.so.*", Paths);
-  if (*MLCB_ONNXRUNTIME_LIBRARY)
-    Paths.emplace_back(MLCB_ONNXRUNTIME_LIBRARY);
-  Paths.emplace_back("libonnxruntime.so.1");
-  return Paths;
-}
-
 Expected<const OrtApi *> openApi() {
   std::string LastError;
-  for (const std::string &Path : candidates()) {
+  for (const std::string &Path : OnnxLibrary::candidates()) {
     void *Library = dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL);
     auto *Base = Library ? reinterpret_cast<const OrtApiBase *(*)()>(dlsym(Library, "OrtGetApiBase")) : nullptr;
     if (const char *Why = dlerror(); Why && !Base)
@@ -70,6 +56,24 @@ Expected<OnnxLibrary> open() {
 }
 
 } // namespace
+
+static std::vector<std::string> findCandidates() {
+  if (const char *Named = std::getenv("MLCB_ONNXRUNTIME"); Named && *Named)
+    return {Named};
+  std::vector<std::string> Paths;
+  // Beside the package.
+  for (const char *Up : {"/..", "/../.."})
+    addMatches(ownFolder() + Up + "/onnxruntime/capi/libonnxruntime.so.*", Paths);
+  if (*MLCB_ONNXRUNTIME_LIBRARY)
+    Paths.emplace_back(MLCB_ONNXRUNTIME_LIBRARY);
+  Paths.emplace_back("libonnxruntime.so.1");
+  return Paths;
+}
+
+const std::vector<std::string> &OnnxLibrary::candidates() {
+  static const std::vector<std::string> Found = findCandidates();
+  return Found;
+}
 
 Expected<const OnnxLibrary *> OnnxLibrary::get() {
   static const Expected<OnnxLibrary> Library = open();

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <onnxruntime_c_api.h>
+#include <string>
+#include <vector>
 
 namespace mlcb {
 
@@ -17,6 +19,9 @@ struct OnnxLibrary {
 
   /// Opens the file that MLCB_ONNXRUNTIME names, else the one of Python's onnxruntime, else what the system has.
   static Expected<const OnnxLibrary *> get();
+
+  /// The files that are tried, in this order: looked for once, for a sandbox may hide their folders later.
+  static const std::vector<std::string> &candidates();
 
   /// An error of the first line of the status, which is released; none where it is null.
   Expected<void> check(OrtStatus *Status, const std::string &What) const;

@@ -19,6 +19,7 @@ struct LocalModel::Loaded {};
 LocalModel::~LocalModel() = default;
 
 void LocalModel::prepare() {}
+std::vector<std::string> LocalModel::libraries() { return {}; }
 
 Expected<std::unique_ptr<LocalModel>> LocalModel::load(std::span<const std::byte>, const AgentSpec &, std::span<const ModelRunner::Buffer>) {
   return refused("what the learner sent");

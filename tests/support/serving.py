@@ -29,8 +29,8 @@ class Served:
 
 @contextmanager
 def serving(uri: str = "grpc://127.0.0.1:0", *options: str, within: Sequence[str] = ()) -> Iterator[Served]:
-    """A running `mlcb serve` with options, started by a command that runs commands: ``within``."""
-    with subprocess.Popen([*within, *SERVE, uri, "--workers", "2", *options], stdout=subprocess.PIPE, text=True) as process:
+    """A running `mlcb serve` with options, started by a command that runs commands: ``within``. Its sandbox is what the kernel has."""
+    with subprocess.Popen([*within, *SERVE, uri, "--workers", "2", "--sandbox", "partial", *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Served(process)
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import toolchain
-from mlcb_gym.envs.stock import module_measure
+from mlcb_gym.envs.module_measure import module_measure
 from mlcb_gym.session import INLINER, StockSession
 from mlcb_gym.spec import TaskSpec
 from tests.support.processes import listed

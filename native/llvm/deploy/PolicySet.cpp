@@ -78,6 +78,23 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::runnerFor(const TaskRegistrati
   return nullptr;
 }
 
+Expected<bool> PolicySet::names(const TaskRegistration &Task) {
+  if (isEmpty() || any_of(Claimed, [&](const auto &Each) { return Each.second == Task.name(); }))
+    return !isEmpty();
+  for (const std::string &Uri : Runners) {
+    if (isClaimedByOther(Uri, Task.name()))
+      continue;
+    Expected<std::unique_ptr<ModelRunner>> Runner = open(Uri);
+    if (!Runner)
+      return Unexpected(Runner.error());
+    const bool IsFor = (*Runner)->task() == std::string_view(Task.name());
+    Unclaimed[Uri] = std::move(*Runner);
+    if (IsFor)
+      return true;
+  }
+  return false;
+}
+
 Expected<std::unique_ptr<ModelRunner>> PolicySet::decider(const TaskRegistration &Task) {
   Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
   if (Runner && *Runner && !(*Runner)->decides())

@@ -52,6 +52,9 @@ public:
   /// How many answers the guard tries instead of asking policies, where it can; 0 to ask.
   unsigned candidates() const;
 
+  /// Whether a policy is for this task and no other; it stays where it is.
+  Expected<bool> names(const TaskRegistration &Task);
+
   /// The policy for a task; null where there is none, or it is `default:`.
   Expected<std::unique_ptr<ModelRunner>> decider(const TaskRegistration &Task);
 

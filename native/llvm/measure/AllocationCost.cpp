@@ -15,9 +15,6 @@ namespace mlcb::measure {
 
 namespace {
 
-// The defaults of LLVM's options -regalloc-*-weight.
-constexpr double CopyWeight = 0.2, LoadWeight = 4, StoreWeight = 1, CheapRematWeight = 0.2, ExpensiveRematWeight = 1;
-
 double costOf(const MachineInstr &MI, const TargetInstrInfo &Target) {
   if (MI.isDebugInstr() || MI.isKill() || MI.isInlineAsm())
     return 0;

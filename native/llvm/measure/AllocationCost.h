@@ -13,6 +13,9 @@ class Pass;
 
 namespace mlcb::measure {
 
+/// The defaults of LLVM's options -regalloc-*-weight.
+inline constexpr double CopyWeight = 0.2, LoadWeight = 4, StoreWeight = 1, CheapRematWeight = 0.2, ExpensiveRematWeight = 1;
+
 /// The score of llvm/lib/CodeGen/RegAllocScore.cpp, which MLGO's rewards are made of: copies, loads, stores and rematerialisations, each
 /// with its weight, times how often its block runs for each entry of the function.
 double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &Frequencies);

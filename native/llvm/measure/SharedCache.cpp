@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/SharedCache.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/xxhash.h"
 
 #include <cerrno>
 #include <sys/mman.h>
+#include <vector>
 
 using namespace llvm;
 
@@ -26,11 +28,23 @@ static uint64_t checksum(Key K, ArrayRef<uint64_t> Value) {
   return xxh3_64bits({reinterpret_cast<const uint8_t *>(Record.data()), sizeof(Record)}) | 1;
 }
 
+/// All caches of this process.
+static std::vector<std::pair<void *, size_t>> &mappings() {
+  static std::vector<std::pair<void *, size_t>> All;
+  return All;
+}
+
 Expected<SharedCache> SharedCache::create(size_t Bytes) {
   void *Memory = mmap(nullptr, Bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Memory == MAP_FAILED)
     return createStringError(errnoAsErrorCode(), "size cache: cannot map %zu bytes", Bytes);
+  mappings().emplace_back(Memory, Bytes);
   return SharedCache(static_cast<Header *>(Memory), Bytes);
+}
+
+void SharedCache::abandonAll() {
+  for (const auto &[Memory, Bytes] : mappings())
+    munmap(Memory, Bytes);
 }
 
 SharedCache::SharedCache(Header *Memory, size_t Bytes)
@@ -40,8 +54,10 @@ SharedCache::SharedCache(SharedCache &&Other) noexcept
     : Shared(std::exchange(Other.Shared, nullptr)), MappedBytes(Other.MappedBytes), NumBuckets(Other.NumBuckets) {}
 
 SharedCache::~SharedCache() {
-  if (Shared)
-    munmap(Shared, MappedBytes);
+  if (!Shared)
+    return;
+  erase_if(mappings(), [&](const auto &Mapping) { return Mapping.first == Shared; });
+  munmap(Shared, MappedBytes);
 }
 
 std::span<SharedCache::Slot> SharedCache::bucket(Key K) const {

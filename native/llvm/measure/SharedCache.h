@@ -38,6 +38,9 @@ public:
   SharedCache &operator=(SharedCache &&) = delete;
   ~SharedCache();
 
+  /// Takes all of this process's away: a fork that goes on to run what is not to be trusted does not write into those of others.
+  static void abandonAll();
+
   template <class T> std::optional<T> find(Key K) const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Words));
     Words Value;

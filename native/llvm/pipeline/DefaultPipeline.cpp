@@ -2,6 +2,7 @@
 #include "llvm/pipeline/DefaultPipeline.h"
 
 #include "llvm/pipeline/Level.h"
+#include "llvm/pipeline/Outliner.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -11,6 +12,7 @@ using namespace llvm;
 namespace mlcb {
 
 static constexpr StringLiteral LlvmName = "default<", OurName = "clang-default<";
+static constexpr StringLiteral LlvmOutliner = "iroutliner", OurOutliner = "right-iroutliner";
 
 /// As clang's driver decides (shouldEnableVectorizerAtOLevel) and its front end (-funroll-loops).
 static PipelineTuningOptions tuningFor(OptimizationLevel Level) {
@@ -30,16 +32,29 @@ std::string asClangHasIt(StringRef Pipeline) {
     StringRef Name = Pipeline.take_while([](char C) { return isAlnum(C) || C == '-' || C == '_'; });
     StringRef Rest = Pipeline.drop_front(Name.size());
     StringRef Word = Pipeline.take_front(Name.size() + 1);
-    Result += Word == LlvmName && startsWithLevel(Rest.drop_front()) ? StringRef(OurName) : Word;
+    if (Name == LlvmOutliner)
+      (Result += OurOutliner) += Word.drop_front(Name.size());
+    else
+      Result += Word == LlvmName && startsWithLevel(Rest.drop_front()) ? StringRef(OurName) : Word;
     Pipeline = Rest.drop_front(Rest.empty() ? 0 : 1);
   }
   return Result;
+}
+
+std::string asWritten(std::string Message) {
+  for (size_t At = 0; (At = Message.find(OurOutliner, At)) != std::string::npos; At += LlvmOutliner.size())
+    Message.replace(At, OurOutliner.size(), LlvmOutliner);
+  return Message;
 }
 
 void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstrumentationCallbacks &Callbacks,
                          std::function<void(PassBuilder &)> Extend) {
   Builder.registerPipelineParsingCallback(
       [&, Extend = std::move(Extend)](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == OurOutliner) {
+          Passes.addPass(OutlinerPass());
+          return true;
+        }
         const Level *Known = Name.consume_front(OurName) && Name.consume_back(">") ? Level::named(Name) : nullptr;
         if (!Known)
           return false;

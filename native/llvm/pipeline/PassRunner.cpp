@@ -11,15 +11,6 @@ using namespace llvm;
 
 namespace mlcb {
 
-/// The time of LLVM's outliner grows faster than the module: of 270 000 lines it takes three quarters of all passes together. In modules of more
-/// instructions it is left out; it is as likely to make those larger as smaller.
-static constexpr unsigned MaxOutlined = 5000;
-
-static bool isAffordable(StringRef Class, const Any &IR) {
-  const auto *M = any_cast<const Module *>(&IR);
-  return Class != "IROutlinerPass" || !M || (*M)->getInstructionCount() <= MaxOutlined;
-}
-
 struct PassRunner::Managers {
   explicit Managers(TargetMachine &Target) : Builder(&Target, PipelineTuningOptions(), /*PGOOpt=*/std::nullopt, &Callbacks) {}
 
@@ -35,7 +26,6 @@ struct PassRunner::Managers {
 PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend) : Own(std::make_unique<Managers>(Target)) {
   auto &[Loops, Functions, Sccs, Modules, OptNone, Callbacks, Builder] = *Own;
   OptNone.registerCallbacks(Callbacks);
-  Callbacks.registerShouldRunOptionalPassCallback(isAffordable);
   addDefaultPipelines(Builder, Target, Callbacks, Extend);
   Extend(Builder);
   Builder.registerModuleAnalyses(Modules);
@@ -55,7 +45,7 @@ Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
     return Unexpected(Options.taken().error());
   ModulePassManager Passes;
   if (llvm::Error E = Own->Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
-    return fail(ErrorKind::InvalidArgument, toString(std::move(E)));
+    return fail(ErrorKind::InvalidArgument, asWritten(toString(std::move(E))));
   return Passes;
 }
 

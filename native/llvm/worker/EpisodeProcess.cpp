@@ -2,6 +2,7 @@
 #include "llvm/worker/EpisodeProcess.h"
 
 #include "channel/FdChannel.h"
+#include "protocol/Framed.h"
 #include "runner/RemoteRunner.h"
 #include "llvm/process/CrashReporter.h"
 #include "llvm/process/ParentDeathSignal.h"
@@ -113,7 +114,6 @@ FileDescriptor Episode::snapshot() {
 }
 
 void Episode::run() {
-  Setup.Begin.Bounds.apply();
   RemoteOptions Options = options();
   Runner = std::make_unique<RemoteRunner>(socketChannel(std::move(Setup.Channel)), std::move(Options));
   reportCrashesTo(*Runner, Setup.Program.getContext());
@@ -132,6 +132,11 @@ void runEpisode(EpisodeSetup Setup) {
   std::signal(SIGCHLD, SIG_DFL);
   endWithParent(Setup.Worker);
   silence();
+  Setup.Begin.Bounds.apply();
+  if (auto Entered = Setup.Box.enterAsEpisode(); !Entered) {
+    (void)Framed(socketChannel(std::move(Setup.Channel))).refuse(Entered.error());
+    _exit(1);
+  }
   Episode(std::move(Setup)).run();
 }
 

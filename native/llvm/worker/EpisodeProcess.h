@@ -3,6 +3,7 @@
 #pragma once
 
 #include "channel/FileDescriptor.h"
+#include "sandbox/Sandbox.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/worker/BeginRequest.h"
 #include "llvm/worker/Configurations.h"
@@ -26,6 +27,7 @@ struct EpisodeSetup {
   FileDescriptor Snapshot; // its channel, where one is wanted
   pid_t Worker;
   measure::Measurer &Target;
+  const Sandbox &Box;
 };
 
 /// To be called in the child of a fork.

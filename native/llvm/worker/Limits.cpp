@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/Limits.h"
 
+#include "channel/FileDescriptor.h"
+
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
-#include <fstream>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -15,10 +17,13 @@ namespace mlcb {
 
 namespace {
 
+/// Opened before the sandbox is entered, and the worker's in a child too: they are of one size when the child begins.
+const FileDescriptor Statm(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+
 uint64_t addressSpaceBytes() {
-  unsigned long Pages = 0;
-  std::ifstream("/proc/self/statm") >> Pages;
-  return uint64_t{Pages} * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  char Text[32] = {};
+  (void)pread(Statm.get(), Text, sizeof Text - 1, 0);
+  return std::strtoull(Text, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void limit(int Resource, uint64_t Soft, uint64_t Hard) {

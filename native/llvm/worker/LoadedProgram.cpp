@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/LoadedProgram.h"
 
+#include "llvm/measure/SharedCache.h"
 #include "llvm/process/ProcessTree.h"
 
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
@@ -66,9 +67,8 @@ double cpuSeconds() {
   return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
 }
 
-/// Nothing of this process is left to the program: neither its channels nor its signal handlers, nor more time than the limit.
-void isolate(double LimitSeconds) {
-  close_range(3, ~0u, 0);
+/// Nothing of this process is left to the program: neither its channels, its caches nor its signal handlers, nor more time than the limit.
+void isolate(double LimitSeconds, const Sandbox &Box) {
   const int Null = open("/dev/null", O_RDWR);
   for (int Standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     dup2(Null, Standard);
@@ -80,8 +80,10 @@ void isolate(double LimitSeconds) {
   setitimer(ITIMER_PROF, &Timer, nullptr);
   const rlimit Cpu{static_cast<rlim_t>(Whole) + 1, static_cast<rlim_t>(Whole) + 2}; // for a program that has its own use for the timer
   setrlimit(RLIMIT_CPU, &Cpu);
-  if (chdir("/") != 0)
+  if (chdir("/") != 0 || !Box.enterAsProgram())
     _exit(1);
+  close_range(3, ~0u, 0);
+  measure::SharedCache::abandonAll();
 }
 
 std::string describe(int Signal, double LimitSeconds) {
@@ -128,13 +130,13 @@ Expected<LoadedProgram> LoadedProgram::load(Module &Program, TargetMachine &Mach
   return Loaded;
 }
 
-Expected<double> LoadedProgram::run(double LimitSeconds) const {
+Expected<double> LoadedProgram::run(double LimitSeconds, const Sandbox &Box) const {
   void *Page = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (Page == MAP_FAILED)
     return failErrno("mmap");
   auto *Shared = new (Page) Report;
   const Expected<int> Status = runAsTree([&] {
-    isolate(LimitSeconds);
+    isolate(LimitSeconds, Box);
     runHere(*Shared);
   });
   const Report Final = *Shared;

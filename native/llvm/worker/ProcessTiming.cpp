@@ -56,7 +56,7 @@ Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program) {
   Expected<LoadedProgram> Loaded = LoadedProgram::load(*Program, *Machine);
   if (!Loaded)
     return Unexpected(Loaded.error());
-  if (Expected<double> Tried = Loaded->run(RunSeconds); !Tried)
+  if (Expected<double> Tried = Loaded->run(RunSeconds, Box); !Tried)
     return Unexpected(Tried.error());
   Programs.push_back(std::move(*Loaded));
   return {};
@@ -82,7 +82,7 @@ Expected<std::vector<double>> ProcessTiming::run() {
 Expected<void> ProcessTiming::round(std::vector<double> &Least, bool Backwards) const {
   for (size_t Nth = 0; Nth < Programs.size(); ++Nth) {
     const size_t Turn = Backwards ? Programs.size() - 1 - Nth : Nth;
-    Expected<double> Seconds = Programs[Turn].run(RunSeconds);
+    Expected<double> Seconds = Programs[Turn].run(RunSeconds, Box);
     if (!Seconds)
       return Unexpected(Seconds.error());
     Least[Turn] = std::min(Least[Turn], *Seconds);

@@ -11,7 +11,8 @@ namespace mlcb {
 /// A race in this process; a fork of it has the programs that entered before.
 class ProcessTiming final : public InterleavedTiming {
 public:
-  ProcessTiming(measure::Measurer &Target, bool MayRun) : Target(Target), MayRun(MayRun) {}
+  /// Programs run in the sandbox, which outlives this.
+  ProcessTiming(measure::Measurer &Target, bool MayRun, const Sandbox &Box) : Target(Target), MayRun(MayRun), Box(Box) {}
 
   Expected<void> enter(std::unique_ptr<llvm::Module> Program) override;
   Expected<std::vector<double>> run() override;
@@ -21,6 +22,7 @@ private:
 
   measure::Measurer &Target;
   bool MayRun;
+  const Sandbox &Box;
   std::unique_ptr<llvm::TargetMachine> Machine; // at the level of code generation that clang -O3 has
   std::vector<LoadedProgram> Programs;
 };

@@ -43,9 +43,9 @@ measure::Key keyOf(std::string_view Request, const Program &P) {
 
 } // namespace
 
-Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted)
+Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted, const Sandbox &Box)
     : Control(socketChannel(std::move(ControlSocket))), Programs(MaxCachedInstructions), Known(cantFail(measure::SharedCache::create(KnownBytes))),
-      Recurring(Limits), Granted(Granted) {}
+      Recurring(Limits), Granted(Granted), Box(Box) {}
 
 void Worker::serve() {
   while (Control.isOpen()) {
@@ -115,9 +115,9 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
     Control.close(); // its end of file is for the worker alone
     Recurring.close();
     measure::Measurer &Target = **Configs.measurer(*Triple, Request->Target.Cpu);
-    ProcessTiming Timing(Target, Granted.Runs);
+    ProcessTiming Timing(Target, Granted.Runs, Box);
     EpisodeRequest Episode{Request->Forbidden, Request->Verify, (*Loaded)->Digest, &Known, &Timing};
-    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target});
+    runEpisode({**Config, **Task, M, std::move(Episode), std::move(*Request), std::move(Channel), std::move(Snapshot), Self, Target, Box});
   }
   return {};
 }

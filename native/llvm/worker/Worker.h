@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/Framed.h"
+#include "sandbox/Sandbox.h"
 #include "llvm/measure/SharedCache.h"
 #include "llvm/worker/Configurations.h"
 #include "llvm/worker/ModuleCache.h"
@@ -14,7 +15,8 @@ namespace mlcb {
 /// Speaks on the control channel as docs/protocol.md has it. Single-threaded: a fork takes only the thread that calls it.
 class Worker {
 public:
-  Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted);
+  /// It has entered the sandbox, which its episodes enter further and which outlives it.
+  Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Granted, const Sandbox &Box);
 
   /// Serves until the control channel closes.
   void serve();
@@ -32,6 +34,7 @@ private:
   measure::SharedCache Known; // of programs, for all children
   Snapshots Recurring;
   Terms Granted;
+  const Sandbox &Box;
 };
 
 } // namespace mlcb

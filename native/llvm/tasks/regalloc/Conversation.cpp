@@ -3,22 +3,22 @@
 
 namespace mlcb {
 
-template <class T> std::optional<T> RegallocConversation::answer() {
+template <class T> std::optional<T> RegallocConversation::answer(size_t Agent) {
   if (failure())
     return std::nullopt;
   if (Replayed) {
     const std::optional<double> Known = nextReplayed();
     return Known ? std::optional(static_cast<T>(*Known)) : std::nullopt;
   }
-  const Expected<T> Advice = ask<T>();
+  const Expected<T> Advice = ask<T>(Agent);
   if (!Advice)
     return std::nullopt;
   Answers.push_back(static_cast<double>(*Advice));
   return *Advice;
 }
 
-template std::optional<int64_t> RegallocConversation::answer();
-template std::optional<double> RegallocConversation::answer();
+template std::optional<int64_t> RegallocConversation::answer(size_t);
+template std::optional<double> RegallocConversation::answer(size_t);
 
 std::optional<double> RegallocConversation::nextReplayed() {
   if (*Replayed < Answers.size())

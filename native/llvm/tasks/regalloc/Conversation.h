@@ -26,9 +26,9 @@ public:
 
   bool isForbidden(int64_t Index) const { return llvm::is_contained(Forbidden, Index); }
 
-  /// The policy's answer to what its tensors hold, an index or a value; none where LLVM's own is to stand.
-  std::optional<int64_t> askIndex() { return answer<int64_t>(); }
-  std::optional<double> askValue() { return answer<double>(); }
+  /// The policy's answer to what the tensors of an agent hold, an index or a value; none where LLVM's own is to stand.
+  std::optional<int64_t> askIndex(size_t Agent = 0) { return answer<int64_t>(Agent); }
+  std::optional<double> askValue() { return answer<double>(/*Agent=*/0); }
 
   /// From now on the answers are those that were given, from the first on, and the policy is not asked.
   void replay() { Replayed = 0; }
@@ -37,7 +37,7 @@ public:
   std::optional<Error> divergence() const;
 
 private:
-  template <class T> std::optional<T> answer();
+  template <class T> std::optional<T> answer(size_t Agent);
   std::optional<double> nextReplayed();
 
   std::vector<int64_t> Forbidden;

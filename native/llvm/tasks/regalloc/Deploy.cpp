@@ -50,7 +50,8 @@ RegallocConversations openInHost(StringRef Task, Module &M) {
 /// Whether a policy decides about registers, and all of those can be tried: a learner would be asked in a fork.
 bool canBeTried(Module &M) {
   // Each is opened, so that what is wrong with any of them is said.
-  const bool Decided = count_if(ArrayRef<StringRef>{"eviction", "priority"}, [&](StringRef Task) { return openPolicy(Task, M) != nullptr; }) > 0;
+  const bool Decided =
+      count_if(TaskRegistration::comparedBy(Guard::Function), [&](const auto *Task) { return openPolicy(Task->name(), M) != nullptr; }) > 0;
   return Decided && !hasFailed(M);
 }
 

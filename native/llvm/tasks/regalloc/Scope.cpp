@@ -21,6 +21,8 @@ RegallocConversations unadvised(llvm::StringRef, llvm::Module &) { return {}; }
 RegallocScope::RegallocScope(OpenRegalloc Open) : Outer(std::exchange(Innermost, std::move(Open))) {}
 RegallocScope::~RegallocScope() { Innermost = std::move(Outer); }
 
+bool isRegallocScoped() { return static_cast<bool>(Innermost); }
+
 RegallocConversations openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking) {
   if (Innermost)
     return Innermost(Task, M);

@@ -42,6 +42,9 @@ private:
   OpenRegalloc Outer;
 };
 
+/// Whether a scope of this thread says who decides.
+bool isRegallocScoped();
+
 /// As the innermost scope of this thread has it; without one, the policies of the command line. Asking is a pass of the code generation.
 RegallocConversations openRegalloc(llvm::StringRef Task, llvm::Module &M, const llvm::Pass &Asking);
 

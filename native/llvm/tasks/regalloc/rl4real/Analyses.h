@@ -15,7 +15,7 @@
 #include "llvm/CodeGen/RegisterClassInfo.h"
 #include "llvm/CodeGen/VirtRegMap.h"
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 struct Analyses {
   llvm::MachineFunction &MF;
@@ -31,6 +31,9 @@ struct Analyses {
   llvm::VirtRegAuxInfo &Weights;
   llvm::RegisterClassInfo &Classes;
 
+  /// How often a block runs for each entry of the function.
+  double frequency(const llvm::MachineBasicBlock &Block) const { return Frequencies.getBlockFreqRelativeToEntryBlock(&Block); }
+
   llvm::ArrayRef<llvm::MCPhysReg> order(llvm::Register R) const { return Classes.getOrder(MRI.getRegClass(R)); }
 };
 
@@ -44,4 +47,4 @@ inline llvm::SmallVector<const llvm::LiveInterval *, 8> interferers(const Analys
   return Found;
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Splitting.h"
+#include "llvm/tasks/regalloc/rl4real/Splitting.h"
+
+#include "llvm/measure/AllocationCost.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
+#include <cmath>
+
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
-static Region blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
+using Blocks = SmallVector<MachineBasicBlock *, 4>;
 
-SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
+static constexpr size_t MostBlocks = 8;
+
+static Blocks blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
+
+SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_ref<double(MCPhysReg)> Saves) {
   SmallVector<Region, 4> Legal;
   if (!canSplit(Range))
     return Legal;
@@ -23,19 +31,51 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range) {
   const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
   sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
   SmallPtrSet<const MachineLoop *, 4> Seen;
-  const auto Offer = [&](Region Within) {
+  const auto Offer = [&](Blocks Within) {
     const bool All = all_of(Uses, [&](MachineBasicBlock *Block) { return is_contained(Within, Block); });
-    if (!All && plan(Range, Within))
-      Legal.push_back(std::move(Within));
-    else
-      ++Refused;
+    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Within);
+    Refused += !All && !Copies;
+    if (!Copies)
+      return;
+    Legal.push_back({std::move(Within)});
+    rate(Legal.back(), Range, *Copies, Saves);
   };
-  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(4)) {
-    if (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second)
+  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
+    for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop())
       Offer(blocksOf(*Loop));
     Offer({Block});
   }
+  stable_sort(Legal, [](const Region &L, const Region &R) { return L.gain() > R.gain(); });
   return Legal;
+}
+
+void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, function_ref<double(MCPhysReg)> Saves) const {
+  bool IsWritten = false;
+  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
+    if (is_contained(Within.Blocks, MI.getParent())) {
+      const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
+      Within.SpillCost += A.frequency(*MI.getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
+      IsWritten |= Writes;
+    }
+  for (const Copy &Each : Copies)
+    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? measure::LoadWeight : IsWritten * measure::StoreWeight);
+  LiveInterval Part(Range.reg(), Range.weight());
+  VNInfo::Allocator Values;
+  for (const MachineBasicBlock *Block : Within.Blocks)
+    for (const LiveRange::Segment &Segment : Range)
+      if (const SlotIndex Start = std::max(Segment.start, A.LIS.getMBBStartIdx(Block)), End = std::min(Segment.end, A.LIS.getMBBEndIdx(Block));
+          Start < End)
+        Part.addSegment({Start, End, Part.getNextValue(Start, Values)});
+  A.Matrix.invalidateVirtRegs(); // queries are kept by address
+  Within.Saves = HUGE_VAL;
+  for (const MCPhysReg Register : A.order(Range.reg()))
+    if (A.Matrix.checkInterference(Part, Register) == LiveRegMatrix::IK_Free) {
+      ++Within.Free;
+      Within.Saves = std::min(Within.Saves, Saves(Register));
+    }
+  A.Matrix.invalidateVirtRegs();
+  if (!Within.Free)
+    Within.Saves = 0;
 }
 
 bool Splitting::canSplit(const LiveInterval &Range) const {
@@ -44,14 +84,13 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
   const auto IsSafe = [](const MachineOperand &Operand) {
     const MachineInstr &MI = *Operand.getParent();
     const MachineBasicBlock &Block = *MI.getParent();
-    return !Operand.getSubReg() && !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() &&
-           !Block.isInlineAsmBrIndirectTarget();
+    return !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() && !Block.isInlineAsmBrIndirectTarget();
   };
   return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
 }
 
-std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
-  const Blocks Inside(Within.begin(), Within.end());
+std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Within) const {
+  const BlockSet Inside(Within.begin(), Within.end());
   Plan Copies;
   for (MachineBasicBlock *Block : Within)
     if (!planEntry(Range, *Block, Inside, Copies) || !planExit(Range, *Block, Inside, Copies))
@@ -59,7 +98,7 @@ std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const 
   return Copies;
 }
 
-bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
   const auto IsInside = [&](MachineBasicBlock *Other) { return Inside.contains(Other); };
   if (!A.LIS.isLiveInToMBB(Range, &Block) || all_of(Block.predecessors(), IsInside))
     return true;
@@ -69,7 +108,7 @@ bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, c
                 [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, {Other, /*AtEnd=*/true, /*Inwards=*/true}, Copies); });
 }
 
-bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Blocks &Inside, Plan &Copies) const {
+bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
   return all_of(Block.successors(), [&](MachineBasicBlock *Next) {
     if (Inside.contains(Next) || !A.LIS.isLiveInToMBB(Range, Next))
       return true;
@@ -96,12 +135,12 @@ bool Splitting::planCopy(const LiveInterval &Range, Copy Where, Plan &Copies) co
 
 void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVectorImpl<Register> &New) {
   const Register Old = Range.reg(), Original = A.VRM.getOriginal(Old);
-  const Plan Copies = *plan(Range, Within);
+  const Plan Copies = *plan(Range, Within.Blocks);
   const Register Inner = A.MRI.cloneVirtualRegister(Old), Outer = A.MRI.cloneVirtualRegister(Old);
   A.VRM.grow();
   const size_t First = New.size();
   for (MachineOperand &Operand : make_early_inc_range(A.MRI.reg_operands(Old))) {
-    Operand.setReg(is_contained(Within, Operand.getParent()->getParent()) ? Inner : Outer);
+    Operand.setReg(is_contained(Within.Blocks, Operand.getParent()->getParent()) ? Inner : Outer);
     if (Operand.isUse())
       Operand.setIsKill(false);
   }
@@ -137,4 +176,4 @@ void Splitting::addRange(Register R, Register Original, SmallVectorImpl<Register
   }
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

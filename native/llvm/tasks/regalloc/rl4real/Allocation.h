@@ -2,14 +2,15 @@
 // The registers of one function.
 #pragma once
 
-#include "llvm/tasks/rl4real/Splitting.h"
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
+#include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/CodeGen/LiveRangeEdit.h"
 #include "llvm/CodeGen/Spiller.h"
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 /// What an allocation did.
 struct Counts {
@@ -19,7 +20,7 @@ struct Counts {
 /// Allocates all live ranges as a decider says; what it may say, and what is done where it says something else, is settled here.
 class Allocation final : private llvm::LiveRangeEdit::Delegate {
 public:
-  Allocation(const Analyses &A, Decider &Policy, unsigned MaxSplits);
+  Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, unsigned MaxSplits);
 
   Counts run();
 
@@ -33,7 +34,7 @@ private:
   void spill(const llvm::LiveInterval &Range);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
-  unsigned cost(llvm::MCPhysReg Register) const;
+  double saves(llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
   const llvm::LiveInterval &next();
   void finish();
@@ -42,12 +43,13 @@ private:
   void LRE_WillShrinkVirtReg(llvm::Register R) override;
 
   const Analyses &A;
+  FactsOfFunction &Facts;
   Decider &Policy;
   Decider Heuristic;
   unsigned MaxSplits;
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
-  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the lightest to the heaviest
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the least dense to the densest (LiveRangeFacts)
   llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
   llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
   llvm::DenseMap<llvm::Register, unsigned> SplitDepths;
@@ -56,4 +58,4 @@ private:
   Counts Done;
 };
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -2,9 +2,9 @@
 // The last chance of a live range that cannot be spilled.
 #pragma once
 
-#include "llvm/tasks/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 /// Gives a live range a register by moving those in its way, and those in theirs; what can be spilled is evicted. Undone where it fails.
 class Recolouring {
@@ -31,4 +31,4 @@ private:
   llvm::SmallVector<const llvm::LiveInterval *, 8> Placed;
 };
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/rl4real/Allocation.h"
 
-#include "llvm/tasks/rl4real/Recolouring.h"
+#include "llvm/measure/AllocationCost.h"
+#include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -10,10 +11,10 @@
 
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
-Allocation::Allocation(const Analyses &A, Decider &Policy, unsigned MaxSplits)
-    : A(A), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
+Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, unsigned MaxSplits)
+    : A(A), Facts(Facts), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
       Spill(createInlineSpiller({A.LIS, A.LSS, A.Dominators, A.Frequencies}, A.MF, A.VRM, A.Weights, &A.Matrix)),
       Costs(A.MRI.getTargetRegisterInfo()->getRegisterCosts(A.MF)) {}
 
@@ -50,7 +51,7 @@ void Allocation::enqueue(Register R) {
   const LiveInterval &Range = A.LIS.getInterval(R);
   if (A.MRI.reg_nodbg_empty(R))
     return A.LIS.removeInterval(R);
-  const auto Key = [](const LiveInterval *L) { return std::tuple(L->weight(), -int64_t(L->reg().virtRegIndex())); };
+  const auto Key = [&](const LiveInterval *L) { return std::tuple(Facts.of(*L).Density, -int64_t(L->reg().virtRegIndex())); };
   const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
   Waiting.insert(Place, &Range);
   Enqueued.insert(R);
@@ -74,7 +75,7 @@ const LiveInterval &Allocation::next() {
 
 void Allocation::allocate(const LiveInterval &Range) {
   const Choices Legal = choices(Range);
-  if (Legal.Colours.empty() && evictFor(Range))
+  if (Legal.Colours.empty() && !Legal.CanSpill && evictFor(Range))
     return;
   if (Legal.Colours.empty() && !Legal.CanSpill)
     return recolour(Range);
@@ -92,7 +93,7 @@ Choices Allocation::choices(const LiveInterval &Range) {
   A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
   const auto Add = [&](MCPhysReg R, bool Hinted) {
     if (A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free)
-      Legal.Colours.push_back({R, cost(R), Hinted});
+      Legal.Colours.push_back({R, Costs[R], saves(R), Hinted});
   };
   for (const MCPhysReg R : Hints)
     if (is_contained(Order, R))
@@ -101,14 +102,16 @@ Choices Allocation::choices(const LiveInterval &Range) {
     if (!is_contained(Hints, R))
       Add(R, false);
   Legal.CanSpill = Range.isSpillable();
-  if (SplitDepths.lookup(Range.reg()) < MaxSplits)
-    Legal.Regions = Splits.regions(Range);
+  Legal.SpillCost = Facts.of(Range).SpillCost;
+  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves == 0; });
+  if (!IsAtEase && SplitDepths.lookup(Range.reg()) < MaxSplits)
+    Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
 }
 
-unsigned Allocation::cost(MCPhysReg Register) const {
-  const bool FirstSave = A.Classes.getLastCalleeSavedAlias(Register) && !A.Matrix.isPhysRegUsed(Register);
-  return Costs[Register] + FirstSave;
+double Allocation::saves(MCPhysReg Register) const {
+  const bool IsFirstUse = A.Classes.getLastCalleeSavedAlias(Register) && !A.Matrix.isPhysRegUsed(Register);
+  return IsFirstUse * (measure::StoreWeight + measure::LoadWeight);
 }
 
 Fate Allocation::legalFate(const LiveInterval &Range, const Choices &Legal) {
@@ -127,9 +130,12 @@ void Allocation::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
 void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
   const size_t Index = legal(Policy.region(Range, Legal), Legal.size(), [&] { return Heuristic.region(Range, Legal); });
   const unsigned Depth = SplitDepths.lookup(Range.reg()) + 1;
+  const size_t First = New.size();
   Splits.split(Range, Legal[Index], New);
-  for (const Register R : New)
+  const ArrayRef<Register> Parts = ArrayRef(New).drop_front(First);
+  for (const Register R : Parts)
     SplitDepths[R] = Depth;
+  Policy.split(Range, Parts);
   ++Done.Splits;
 }
 
@@ -189,8 +195,9 @@ bool Allocation::LRE_CanEraseVirtReg(Register R) {
 void Allocation::LRE_WillShrinkVirtReg(Register R) {
   if (!A.VRM.hasPhys(R))
     return;
+  Facts.forget(R);
   A.Matrix.unassign(A.LIS.getInterval(R));
   New.push_back(R);
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Decider.h"
+#include "llvm/tasks/regalloc/rl4real/Decider.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
 #include <random>
 
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 Decider::~Decider() = default;
 
+static bool isBetter(const Candidate &One, const Candidate &Other) {
+  return std::tuple(One.Saves, !One.Hinted, One.Encoding) < std::tuple(Other.Saves, !Other.Hinted, Other.Encoding);
+}
+
+/// A callee-saved register that is not used yet costs more than loads and stores that are seldom executed.
 Fate Decider::fate(const LiveInterval &, const Choices &Legal) {
-  return Legal.allow(Fate::Colour) ? Fate::Colour : Legal.allow(Fate::Split) ? Fate::Split : Fate::Spill;
+  const double Saves = Legal.Colours.empty() ? HUGE_VAL : min_element(Legal.Colours, isBetter)->Saves;
+  const double Gain = Legal.Regions.empty() ? -HUGE_VAL : Legal.Regions.front().gain();
+  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || Saves <= Legal.SpillCost - std::max(Gain, 0.0)))
+    return Fate::Colour;
+  return Legal.allow(Fate::Split) && (!Legal.CanSpill || Gain > 0) ? Fate::Split : Fate::Spill;
 }
 
 size_t Decider::region(const LiveInterval &, ArrayRef<Region>) { return 0; }
 
-size_t Decider::colour(const LiveInterval &, ArrayRef<Candidate> Legal) {
-  const auto Better = [](const Candidate &A, const Candidate &B) { return A.Hinted != B.Hinted ? A.Hinted : !A.Hinted && A.Cost < B.Cost; };
-  return min_element(Legal, Better) - Legal.begin();
-}
+size_t Decider::colour(const LiveInterval &, ArrayRef<Candidate> Legal) { return min_element(Legal, isBetter) - Legal.begin(); }
 
 namespace {
 
@@ -88,4 +95,4 @@ std::unique_ptr<Decider> makeDecider(StringRef Name) {
   return nullptr;
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

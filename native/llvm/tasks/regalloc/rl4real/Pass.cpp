@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The allocator as a pass of llc and clang: `-regalloc=mlcb`.
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
+
+#include "llvm/deploy/PolicySet.h"
+#include "llvm/task/Parameters.h"
 #include "llvm/task/Remark.h"
-#include "llvm/tasks/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/Scope.h"
+#include "llvm/tasks/regalloc/rl4real/Agents.h"
+#include "llvm/tasks/regalloc/rl4real/Allocation.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"
@@ -27,7 +32,7 @@ static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(0), cl::Hidd
 static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
                                    cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));
 
-namespace mlcb {
+namespace mlcb::rl4real {
 namespace {
 
 class AllocatorPass final : public MachineFunctionPass {
@@ -39,13 +44,17 @@ private:
   void getAnalysisUsage(AnalysisUsage &AU) const override;
   MachineFunctionProperties getRequiredProperties() const override { return MachineFunctionProperties().setNoPHIs(); }
   MachineFunctionProperties getClearedProperties() const override { return MachineFunctionProperties().setIsSSA(); }
+  bool doInitialization(Module &M) override;
+  bool doFinalization(Module &M) override;
   bool runOnMachineFunction(MachineFunction &MF) override;
   bool runGreedy(MachineFunction &MF);
-  Counts allocate(MachineFunction &MF, Decider &Policy);
+  Counts allocate(MachineFunction &MF, RegallocConversation *Talk);
 
   static char ID;
   std::unique_ptr<FunctionPass> Greedy;
   RegisterClassInfo Classes;
+  RegallocConversations Talks;
+  bool LeavesOthers = false; // to greedy: the functions that no policy decides about
 };
 
 char AllocatorPass::ID = 0;
@@ -69,15 +78,26 @@ static void report(const MachineFunction &MF, const Counts &Done) {
          MF.getFunction());
 }
 
+bool AllocatorPass::doInitialization(Module &M) {
+  Talks = openRegalloc("rl4real", M, *this);
+  LeavesOthers = isRegallocScoped() || !Talks.Talks.empty() || PolicySet::ofCommandLine().names(*TaskRegistration::find("rl4real")).value_or(true);
+  return Greedy->doInitialization(M);
+}
+
+bool AllocatorPass::doFinalization(Module &M) {
+  Talks = {};
+  return Greedy->doFinalization(M);
+}
+
 bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
+  RegallocConversation *Talk = Talks.about(MF.getName());
+  if (!Talk && LeavesOthers)
+    return runGreedy(MF);
   if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges) {
     remark("LeftToGreedy", "left to greedy: " + Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most", MF.getFunction());
     return runGreedy(MF);
   }
-  const std::unique_ptr<Decider> Policy = makeDecider(DeciderName);
-  if (!Policy)
-    reportFatalUsageError("mlcb: -mlcb-regalloc-decider=" + Twine(DeciderName) + ": expected heuristic, first, last or random:SEED");
-  report(MF, allocate(MF, *Policy));
+  report(MF, allocate(MF, Talk));
   return true;
 }
 
@@ -93,7 +113,22 @@ bool AllocatorPass::runGreedy(MachineFunction &MF) {
   return Greedy->runOnFunction(MF.getFunction());
 }
 
-Counts AllocatorPass::allocate(MachineFunction &MF, Decider &Policy) {
+/// The policy's agents, or who the options name.
+static std::unique_ptr<Decider> deciderFor(const Analyses &A, FactsOfFunction &Facts, RegallocConversation *Talk) {
+  if (Talk)
+    return std::make_unique<Agents>(A, Facts, *Talk);
+  std::unique_ptr<Decider> Named = makeDecider(DeciderName);
+  if (!Named)
+    reportFatalUsageError("mlcb: -mlcb-regalloc-decider=" + Twine(DeciderName) + ": expected heuristic, first, last or random:SEED");
+  return Named;
+}
+
+/// As the parameters of the policy have it; else the option.
+static unsigned splitsOf(RegallocConversation *Talk) {
+  return Talk ? static_cast<unsigned>(ParameterReader(Talk->policy().spec()).integer("splits")) : unsigned(MaxSplits);
+}
+
+Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) {
   auto &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
   auto &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
   auto &Loops = getAnalysis<MachineLoopInfoWrapperPass>().getLI();
@@ -114,7 +149,8 @@ Counts AllocatorPass::allocate(MachineFunction &MF, Decider &Policy) {
                    Frequencies,
                    Weights,
                    Classes};
-  return Allocation(A, Policy, MaxSplits).run();
+  FactsOfFunction Facts(A);
+  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), splitsOf(Talk)).run();
 }
 
 FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
@@ -122,4 +158,10 @@ FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass mana
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);
 
 } // namespace
-} // namespace mlcb
+
+void useAllocator() { RegisterRegAlloc::setDefault(createAllocator); }
+
+AllocatorScope::AllocatorScope() : Before(RegisterRegAlloc::getDefault()) { useAllocator(); }
+AllocatorScope::~AllocatorScope() { RegisterRegAlloc::setDefault(Before); }
+
+} // namespace mlcb::rl4real

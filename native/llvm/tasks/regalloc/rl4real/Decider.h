@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 /// What becomes of a live range.
 enum class Fate { Colour, Split, Spill };
@@ -17,35 +17,50 @@ enum class Fate { Colour, Split, Spill };
 /// A register that a live range may have now.
 struct Candidate {
   llvm::MCPhysReg Register;
-  unsigned Cost; // of the target's, and of a callee-saved register not saved yet
+  unsigned Encoding; // LLVM's cost of it: longer instructions
+  double Saves;      // cost of its save and restore, where it is callee-saved and not used yet
   bool Hinted;
 };
 
 /// The blocks that a live range may be isolated in: those of a loop, or one.
-using Region = llvm::SmallVector<llvm::MachineBasicBlock *, 4>;
+struct Region {
+  llvm::SmallVector<llvm::MachineBasicBlock *, 4> Blocks;
+  double Edges = 0;     // cost of its edges, if the live range is in memory outside
+  double SpillCost = 0; // of the part inside
+  unsigned Free = 0;    // registers that the part inside may have now
+  double Saves = 0;     // of the cheapest of them
+
+  /// What it brings over a spill of the whole live range.
+  double gain() const { return Free ? SpillCost - Edges - Saves : -Edges; }
+};
 
 /// All that is legal for one live range; the only mask there is.
 struct Choices {
   llvm::SmallVector<Candidate, 16> Colours; // hints first, then in the order of allocation
-  llvm::SmallVector<Region, 4> Regions;
+  llvm::SmallVector<Region, 4> Regions;     // the hottest first
   bool CanSpill = false;
+  double SpillCost = 0;
 
   bool allow(Fate F) const { return F == Fate::Colour ? !Colours.empty() : F == Fate::Split ? !Regions.empty() : CanSpill; }
 };
 
-/// Answers the allocator's questions; this one by a heuristic. An illegal answer counts as the heuristic's.
+/// Answers the allocator's questions; this one by a heuristic. An illegal answer counts as the heuristic's. Costs are those of what is executed
+/// (measure::AllocationCosts).
 class Decider {
 public:
   virtual ~Decider();
 
-  /// The index of the live range to allocate next, of those waiting from the lightest to the heaviest.
+  /// The index of the live range to allocate next, of those waiting from the least dense to the densest (LiveRangeFacts).
   virtual size_t next(llvm::ArrayRef<const llvm::LiveInterval *> Waiting) { return Waiting.size() - 1; }
   virtual Fate fate(const llvm::LiveInterval &Range, const Choices &Legal);
   virtual size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   virtual size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
+
+  /// Learns what a live range was split into.
+  virtual void split(const llvm::LiveInterval &, llvm::ArrayRef<llvm::Register>) {}
 };
 
 /// The decider of a name (heuristic, and for tests first, last, illegal, random:SEED); null where there is none of that name.
 std::unique_ptr<Decider> makeDecider(llvm::StringRef Name);
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm/tasks/rl4real/Recolouring.h"
+#include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 using namespace llvm;
 
-namespace mlcb {
+namespace mlcb::rl4real {
 
 bool Recolouring::place(const LiveInterval &Range, unsigned Depth) {
   if (placeFree(Range))
@@ -64,4 +64,4 @@ void Recolouring::undo(size_t To, size_t Evictions) {
   Evicted.truncate(Evictions);
 }
 
-} // namespace mlcb
+} // namespace mlcb::rl4real

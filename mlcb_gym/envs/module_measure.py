@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Metrics of a module as it is given, by the worker alone: no tool of LLVM's is needed."""
+
+from contextlib import closing
+from pathlib import Path
+
+from mlcb_gym import _native, toolchain
+from mlcb_gym.errors import CompilerError
+from mlcb_gym.session import ModuleMeasure
+
+WITHOUT_FUNCTION = "no function has a body"
+"""The worker's reason to refuse such a module, as ``native/llvm/worker/ModuleCache.cpp`` has it."""
+
+
+def module_measure() -> ModuleMeasure:
+    """Return a measure of modules. Before its first decision, phase ordering has every metric of the module that it was given."""
+    return ModuleMeasure("posetrl", {"actions": ["stop"], "vocabulary": _native.digest(toolchain.vocabulary().read_bytes())})
+
+
+def is_empty(module: Path) -> bool:
+    """Return whether a file is bitcode that defines no function."""
+    with closing(module_measure()) as measure:
+        try:
+            measure(module, ())
+        except CompilerError as refused:
+            return WITHOUT_FUNCTION in str(refused)
+    return False

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""RL4ReAl: register allocation by four agents."""
+
+from functools import partial
+from typing import Unpack
+
+import numpy as np
+
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, record
+from mlcb_gym.envs.vector import CompilerVectorEnv
+from mlcb_gym.errors import TaskError
+from mlcb_gym.spec import MASK, acting_agent
+
+
+def heuristic(observation: Observation) -> int:
+    """Return the answer of the allocator's own heuristic."""
+    return int(acting_agent(observation)[1]["heuristic"].item())
+
+
+def first(observation: Observation) -> int:
+    """Return the first action that is allowed: the densest live range, to colour it, in the first region, the first register."""
+    return int(np.flatnonzero(acting_agent(observation)[1][MASK])[0])
+
+
+class RL4ReAlEnv(CompilerEnv):
+    """Allocate registers by four agents in turns, so that a program spills little.
+
+    ## Description
+    LLVM's greedy allocator is replaced by one of the project's own, which makes no decision by itself: four agents take turns, after RL4ReAl
+    (CC 2023), in code generation of an unmodified LLVM 22. The ``selector`` chooses which live range is next; the ``tasker`` whether it is coloured,
+    split or spilled; the ``splitter`` where it is split; the ``colourer`` which register it gets. Every allocation is a right one: what an agent may
+    choose is computed by the compiler. Where there is only one choice, there is no decision. A live range that cannot be spilled moves others away.
+    Functions with more than 4000 live ranges are left to greedy.
+
+    ## Action Space
+    ``Discrete(32)``. For the selector, one of the 32 densest live ranges that wait; for the tasker, 0 to colour, 1 to split, 2 to spill; for the
+    splitter, a loop or a block; for the colourer, a register in the order of preference and allocation. ``info["action_mask"]`` is 1 for the actions
+    that are allowed.
+
+    ## Observation Space
+    A ``Dict``: ``agent``, the index of the agent that acts; and for each of the four a ``Dict`` of the tensors declared in
+    ``native/tasks/rl4real.def``, all zeros for those that do not act. A live range is a node of the interference graph: its own numbers, and those of
+    its neighbours together. Costs are in the units of the metric ``executed``.
+
+    {observations}
+
+    ``mlcb_gym.envs.multi_agent`` and ``mlcb_gym.envs.aec`` make it an environment of four agents for RLlib and PettingZoo.
+
+    {sections}
+    | ``splits`` | 4 | how often a live range, and what it was split into, may be split; 0 for never |
+    | ``told`` | 1 | whether the answer of the allocator's own heuristic is observed |
+    {arguments}
+
+    {imports}
+    >>> env = gymnasium.make("RL4ReAl-v0", programs="embedded/train/fft", session=ScriptedCompiler(horizon=2))
+    >>> observation, info = env.reset(seed=1)
+    >>> env.unwrapped.agent.name
+    'selector'
+    >>> observation, reward, terminated, truncated, info = env.step(0)
+    >>> env.unwrapped.agent.name
+    'tasker'
+    {first_version}
+    """
+
+    task = "rl4real"
+    record = record("columns", heuristic, heuristic=heuristic, first=first)
+    parameters = (*PARAMETERS, "splits")
+    passages = PASSAGES
+
+    def __init__(self, *, splits: int = 4, **options: Unpack[RegAllocOptions]) -> None:
+        if options.get("compiler", "plugin") != "plugin":
+            raise TaskError(f"compiler={options['compiler']!r}: a stock compiler has no such allocator, expected 'plugin'")
+        if options.get("forbidden"):
+            raise TaskError(f"forbidden={options['forbidden']}: an action means something else for each agent, expected ()")
+        arguments = env_arguments((), **options)
+        super().__init__(**arguments | {"parameters": {**arguments["parameters"], "splits": splits}})
+
+    def default_action(self, observation: Observation) -> Action:
+        """Return the answer of the allocator's own heuristic."""
+        return heuristic(observation)
+
+
+RL4ReAlVectorEnv = partial(CompilerVectorEnv, RL4ReAlEnv)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/regalloc/rl4real/Agents.h"
+
+#include "spec/Tasks.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace mlcb::rl4real {
+
+namespace {
+
+/// The place of an agent in the declaration, by the names of its tensors.
+template <class Feature> constexpr size_t Which = 0;
+template <> constexpr size_t Which<selector> = static_cast<size_t>(Agent::selector);
+template <> constexpr size_t Which<tasker> = static_cast<size_t>(Agent::tasker);
+template <> constexpr size_t Which<splitter> = static_cast<size_t>(Agent::splitter);
+template <> constexpr size_t Which<colourer> = static_cast<size_t>(Agent::colourer);
+
+constexpr size_t MaxRanges = 32, MaxRegions = 8, MaxColours = 32; // as declared
+
+/// The tensors of one question.
+template <class Feature> class Question {
+public:
+  explicit Question(ModelRunner &Policy) : Policy(Policy) {}
+
+  void set(Feature Of, size_t Column, double Value) { Policy.tensor<float>(Of, Which<Feature>)[Column] = static_cast<float>(Value); }
+
+  /// Zeros from a column on, in tensors with a column for each choice.
+  void pad(std::initializer_list<Feature> Tensors, size_t From) {
+    for (const Feature Each : Tensors)
+      std::ranges::fill(Policy.tensor<float>(Each, Which<Feature>).subspan(From), 0.0F);
+  }
+
+private:
+  ModelRunner &Policy;
+};
+
+} // namespace
+
+template <class Feature> void Agents::writeRange(size_t Column, const LiveInterval &Range) {
+  const LiveRangeFacts &Own = Facts.of(Range);
+  const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
+  double Waiting = 0, Density = 0, Cost = 0;
+  for (const Register Other : Neighbours)
+    if (!A.VRM.hasPhys(Other)) {
+      const LiveRangeFacts &Of = Facts.of(A.LIS.getInterval(Other));
+      ++Waiting;
+      Density += Of.Density;
+      Cost += Of.SpillCost;
+    }
+  Question<Feature> Asked(Talk.policy());
+  Asked.set(Feature::density, Column, Own.Density);
+  Asked.set(Feature::weight, Column, Own.Weight);
+  Asked.set(Feature::spill_cost, Column, Own.SpillCost);
+  Asked.set(Feature::copy_cost, Column, Own.CopyCost);
+  Asked.set(Feature::instructions, Column, Own.Instructions);
+  Asked.set(Feature::uses, Column, Own.Uses);
+  Asked.set(Feature::hottest, Column, Own.Hottest);
+  Asked.set(Feature::calls, Column, Own.Calls);
+  Asked.set(Feature::local, Column, Own.Local);
+  Asked.set(Feature::hinted, Column, Own.Hinted);
+  Asked.set(Feature::registers, Column, Own.Registers);
+  Asked.set(Feature::parts, Column, Parts.lookup(Range.reg()));
+  Asked.set(Feature::degree, Column, static_cast<double>(Neighbours.size()));
+  Asked.set(Feature::waiting, Column, Waiting);
+  Asked.set(Feature::neighbour_density, Column, Density / std::max(Waiting, 1.0));
+  Asked.set(Feature::neighbour_cost, Column, Cost / std::max(Waiting, 1.0));
+}
+
+template <class Feature> void Agents::writeProgress() {
+  Question<Feature>(Talk.policy()).set(Feature::progress, 0, double(Waits) / double(std::max<size_t>(AtStart, 1)));
+}
+
+/// The agent's answer; Own where it is the only choice.
+template <class Feature, class LegalT> size_t Agents::choose(size_t Columns, size_t Own, LegalT IsLegal) {
+  const std::span<int8_t> Mask = Talk.policy().tensor<int8_t>(Feature::action_mask, Which<Feature>);
+  for (size_t I = 0; I < Mask.size(); ++I)
+    Mask[I] = I < Columns && IsLegal(I);
+  if (const auto Told = Talk.policy().tensor<int64_t>(Feature::heuristic, Which<Feature>); !Told.empty())
+    Told[0] = static_cast<int64_t>(Own);
+  return static_cast<size_t>(Talk.askIndex(Which<Feature>).value_or(static_cast<int64_t>(Own)));
+}
+
+/// Of those waiting, the densest are shown, the densest first.
+size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
+  Waits = Waiting.size();
+  AtStart = std::max(AtStart, Waits);
+  if (Waits < 2 || Talk.failure())
+    return Decider::next(Waiting);
+  Graph.add(Waiting);
+  const size_t Shown = std::min(Waits, MaxRanges);
+  for (size_t I = 0; I < Shown; ++I)
+    writeRange<selector>(I, *Waiting[Waits - 1 - I]);
+  using enum selector;
+  Question<selector>(Talk.policy())
+      .pad({density, weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
+            neighbour_density, neighbour_cost},
+           Shown);
+  writeProgress<selector>();
+  return Waits - 1 - choose<selector>(Shown, 0, [](size_t) { return true; });
+}
+
+Fate Agents::fate(const LiveInterval &Range, const Choices &Legal) {
+  const Fate Own = Decider::fate(Range, Legal);
+  constexpr Fate All[] = {Fate::Colour, Fate::Split, Fate::Spill};
+  if (count_if(All, [&](Fate Each) { return Legal.allow(Each); }) < 2 || Talk.failure())
+    return Own;
+  const auto Least = [](const auto &Of, auto Cost) {
+    return Of.empty()
+               ? 0
+               : std::invoke(Cost, *min_element(Of, [&](const auto &L, const auto &R) { return std::invoke(Cost, L) < std::invoke(Cost, R); }));
+  };
+  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves), Legal.Regions.empty() ? 0.0 : std::max(Legal.SpillCost - Legal.Regions.front().gain(), 0.0),
+                          Legal.SpillCost};
+  const size_t Counts[] = {Legal.Colours.size(), Legal.Regions.size(), Legal.CanSpill};
+  Question<tasker> Asked(Talk.policy());
+  for (size_t I = 0; I < std::size(All); ++I) {
+    Asked.set(tasker::kind, I, static_cast<double>(I));
+    Asked.set(tasker::cost, I, Costs[I]);
+    Asked.set(tasker::choices, I, static_cast<double>(Counts[I]));
+  }
+  writeRange<tasker>(0, Range);
+  writeProgress<tasker>();
+  return All[choose<tasker>(std::size(All), static_cast<size_t>(Own), [&](size_t I) { return Legal.allow(All[I]); })];
+}
+
+size_t Agents::region(const LiveInterval &Range, ArrayRef<Region> Legal) {
+  const size_t Own = Decider::region(Range, Legal), Shown = std::min(Legal.size(), MaxRegions);
+  if (Shown < 2 || Talk.failure())
+    return Own;
+  Question<splitter> Asked(Talk.policy());
+  for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
+    double Hottest = 0;
+    for (const MachineBasicBlock *Block : Each.Blocks)
+      Hottest = std::max(Hottest, A.frequency(*Block));
+    const auto IsInside = [&Within = Each.Blocks](const MachineInstr &MI) { return is_contained(Within, MI.getParent()); };
+    Asked.set(splitter::frequency, I, Hottest);
+    Asked.set(splitter::blocks, I, static_cast<double>(Each.Blocks.size()));
+    Asked.set(splitter::uses_inside, I, static_cast<double>(count_if(A.MRI.reg_nodbg_instructions(Range.reg()), IsInside)));
+    Asked.set(splitter::edges, I, Each.Edges);
+    Asked.set(splitter::inside, I, Each.SpillCost);
+    Asked.set(splitter::free, I, Each.Free);
+    Asked.set(splitter::saves, I, Each.Saves);
+  }
+  Asked.pad({splitter::frequency, splitter::blocks, splitter::uses_inside, splitter::inside, splitter::edges, splitter::free, splitter::saves},
+            Shown);
+  writeRange<splitter>(0, Range);
+  return choose<splitter>(Shown, Own, [](size_t) { return true; });
+}
+
+size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
+  const size_t Own = Decider::colour(Range, Legal), Shown = std::min(Legal.size(), MaxColours);
+  size_t Chosen = Own;
+  if (Shown > 1 && Own < Shown && !Talk.failure()) {
+    const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
+    Question<colourer> Asked(Talk.policy());
+    for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
+      Asked.set(colourer::preferred, I, Each.Hinted);
+      Asked.set(colourer::saves, I, Each.Saves);
+      Asked.set(colourer::encoding, I, Each.Encoding);
+      Asked.set(colourer::used, I, Used.lookup(Each.Register));
+      Asked.set(colourer::wanted, I, static_cast<double>(wanting(Each.Register, Neighbours)));
+    }
+    Asked.pad({colourer::preferred, colourer::saves, colourer::encoding, colourer::used, colourer::wanted}, Shown);
+    writeRange<colourer>(0, Range);
+    writeProgress<colourer>();
+    Chosen = choose<colourer>(Shown, Own, [](size_t) { return true; });
+  }
+  if (Chosen < Legal.size())
+    ++Used[Legal[Chosen].Register];
+  return Chosen;
+}
+
+/// How many of those that wait prefer a register.
+size_t Agents::wanting(MCPhysReg Register, ArrayRef<llvm::Register> Neighbours) const {
+  return count_if(Neighbours, [&](llvm::Register Other) {
+    if (A.VRM.hasPhys(Other))
+      return false;
+    const llvm::Register Hint = A.MRI.getSimpleHint(Other);
+    return Hint.isVirtual() ? A.VRM.hasPhys(Hint) && A.VRM.getPhys(Hint) == Register : Hint == Register;
+  });
+}
+
+void Agents::split(const LiveInterval &Range, ArrayRef<Register> New) {
+  const unsigned Depth = Parts.lookup(Range.reg()) + 1;
+  for (const Register R : New)
+    Parts[R] = Depth;
+}
+
+} // namespace mlcb::rl4real

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The task rl4real: four agents allocate the registers of a module, in code generation of its own.
+#include "llvm/tasks/regalloc/Episode.h"
+#include "spec/Tasks.h"
+#include "llvm/pipeline/Level.h"
+#include "llvm/task/Parameters.h"
+#include "llvm/task/TaskRegistration.h"
+#include "llvm/tasks/regalloc/rl4real/Deploy.h"
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
+
+using namespace llvm;
+
+namespace mlcb::rl4real {
+
+namespace {
+
+static_assert(static_cast<size_t>(Metric::executed_default) == static_cast<size_t>(eviction::Metric::executed_default),
+              "all tasks of register allocation include the same metrics");
+
+/// An episode of register allocation whose code generation has this allocator.
+class Rl4Real final : public BoundTask {
+public:
+  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+    ParameterReader Own(Spec);
+    if (auto Splits = Own.result(Own.integer("splits")); !Splits)
+      return Unexpected(Splits.error());
+    const AllocatorScope Allocator;
+    return Regalloc::prepare(Spec, Target).map([](std::unique_ptr<BoundTask> Made) { return std::make_unique<Rl4Real>(std::move(Made)); });
+  }
+
+  explicit Rl4Real(std::unique_ptr<BoundTask> Allocating) : Allocating(std::move(Allocating)) {}
+
+  Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override {
+    const AllocatorScope Allocator;
+    return Allocating->run(M, Policy, Request);
+  }
+
+private:
+  std::unique_ptr<BoundTask> Allocating;
+};
+
+const TaskRegistration Registration("rl4real", Level::O2.Pipeline, &Rl4Real::prepare, &allocateInHost, Guard::Function);
+
+} // namespace
+
+} // namespace mlcb::rl4real

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
+
+#include "llvm/measure/AllocationCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+
+using namespace llvm;
+
+namespace mlcb::rl4real {
+
+using measure::CopyWeight;
+using measure::LoadWeight;
+using measure::StoreWeight;
+
+static constexpr float Heaviest = 1e9; // as declared
+static constexpr float Slack = 25;     // instructions, as in LLVM's spill weight: the shortest are not far ahead
+
+const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
+  std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];
+  if (!Facts)
+    Facts = std::make_unique<LiveRangeFacts>(find(Range));
+  return *Facts;
+}
+
+static unsigned callsAcross(const LiveInterval &Range, ArrayRef<SlotIndex> Calls) {
+  unsigned Count = 0;
+  for (const LiveRange::Segment &Segment : Range)
+    Count += lower_bound(Calls, Segment.end) - upper_bound(Calls, Segment.start);
+  return Count;
+}
+
+/// The cost of computing the value anew where it is read, instead of loading it; none where that is not possible.
+std::optional<double> FactsOfFunction::rematerialisation(const LiveInterval &Range) const {
+  const MachineInstr *Definition = A.MRI.getUniqueVRegDef(Range.reg());
+  if (!Definition || !A.MF.getSubtarget().getInstrInfo()->isTriviallyReMaterializable(*Definition))
+    return std::nullopt;
+  if (Definition->mayLoad())
+    return LoadWeight; // it becomes an operand of who reads it
+  return Definition->getDesc().isAsCheapAsAMove() ? measure::CheapRematWeight : measure::ExpensiveRematWeight;
+}
+
+LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
+  LiveRangeFacts Facts{};
+  const std::optional<double> Anew = rematerialisation(Range);
+  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg())) {
+    const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
+    const auto Times = static_cast<float>(A.frequency(*MI.getParent()));
+    Facts.SpillCost += Times * static_cast<float>(Reads * (Anew ? *Anew : LoadWeight) + Writes * (Anew ? -*Anew : StoreWeight));
+    Facts.CopyCost += Times * static_cast<float>(MI.isCopy() * CopyWeight);
+    Facts.Hottest = std::max(Facts.Hottest, Times);
+    ++Facts.Uses;
+  }
+  Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
+  Facts.Instructions = static_cast<float>(Range.getSize() / unsigned(SlotIndex::InstrDist));
+  Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Instructions + Slack), Heaviest) : Heaviest;
+  Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS.getRegMaskSlots()));
+  Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
+  Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());
+  Facts.Registers = static_cast<float>(A.order(Range.reg()).size());
+  return Facts;
+}
+
+} // namespace mlcb::rl4real

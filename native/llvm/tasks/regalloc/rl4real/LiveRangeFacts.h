@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is known of a live range, whatever becomes of the others.
+#pragma once
+
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlcb::rl4real {
+
+/// Costs are those of measure::AllocationCosts.
+struct LiveRangeFacts {
+  float Density; // spill cost for each instruction that it lives through, or a few more; the heaviest are those that must not be spilled
+  float Weight, SpillCost, CopyCost, Instructions, Uses, Hottest, Calls, Local, Hinted, Registers;
+};
+
+/// Each is found once.
+class FactsOfFunction {
+public:
+  explicit FactsOfFunction(const Analyses &A) : A(A) {}
+
+  const LiveRangeFacts &of(const llvm::LiveInterval &Range);
+
+  /// Forgets those of a live range that was changed.
+  void forget(llvm::Register R) { Known.erase(R); }
+
+private:
+  std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
+  LiveRangeFacts find(const llvm::LiveInterval &Range) const;
+
+  const Analyses &A;
+  llvm::DenseMap<llvm::Register, std::unique_ptr<LiveRangeFacts>> Known;
+};
+
+} // namespace mlcb::rl4real

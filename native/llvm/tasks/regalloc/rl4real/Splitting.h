@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Live ranges split around loops and blocks, without an edge of the control flow changed.
+#pragma once
+
+#include "llvm/tasks/regalloc/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/Decider.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace mlcb::rl4real {
+
+class Splitting {
+public:
+  explicit Splitting(const Analyses &A) : A(A) {}
+
+  /// The regions that a live range may be isolated in, those that bring most first. Saves is the cost of the save and restore of a register.
+  llvm::SmallVector<Region, 4> regions(const llvm::LiveInterval &Range, llvm::function_ref<double(llvm::MCPhysReg)> Saves);
+
+  /// Replaces the register of a live range by one within the region and one outside of it, and appends those.
+  void split(const llvm::LiveInterval &Range, const Region &Within, llvm::SmallVectorImpl<llvm::Register> &New);
+
+  /// Regions refused because a copy on one of their edges would not be safe.
+  unsigned refused() const { return Refused; }
+
+private:
+  struct Copy {
+    llvm::MachineBasicBlock *Block;
+    bool AtEnd, Inwards;
+  };
+  using Plan = llvm::SmallVector<Copy, 8>;
+  using BlockSet = llvm::SmallPtrSet<llvm::MachineBasicBlock *, 16>;
+
+  bool canSplit(const llvm::LiveInterval &Range) const;
+  std::optional<Plan> plan(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Within) const;
+  void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
+  bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
+  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
+  bool planCopy(const llvm::LiveInterval &Range, Copy Where, Plan &Copies) const;
+  void addCopy(const Copy &Where, llvm::Register Inner, llvm::Register Outer);
+  void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
+
+  const Analyses &A;
+  unsigned Refused = 0;
+};
+
+} // namespace mlcb::rl4real
