@@ -27,7 +27,7 @@ PreservedAnalyses OutlinerPass::run(Module &M, ModuleAnalysisManager &Modules) {
   if (M.getInstructionCount() > MaxInstructions)
     return PreservedAnalyses::all();
   std::unique_ptr<Module> Before = measure::cloneExactly(M);
-  const PreservedAnalyses Preserved = IROutlinerPass().run(M, Modules);
+  PreservedAnalyses Preserved = IROutlinerPass().run(M, Modules);
   if (none_of(M, losesOutput))
     return Preserved;
   M = std::move(*Before);

@@ -112,8 +112,8 @@ Fate Agents::fate(const LiveInterval &Range, const Choices &Legal) {
                ? 0
                : std::invoke(Cost, *min_element(Of, [&](const auto &L, const auto &R) { return std::invoke(Cost, L) < std::invoke(Cost, R); }));
   };
-  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves), Legal.Regions.empty() ? 0.0 : std::max(Legal.SpillCost - Legal.Regions.front().gain(), 0.0),
-                          Legal.SpillCost};
+  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves),
+                          Legal.Regions.empty() ? 0.0 : std::max(Legal.SpillCost - Legal.Regions.front().gain(), 0.0), Legal.SpillCost};
   const size_t Counts[] = {Legal.Colours.size(), Legal.Regions.size(), Legal.CanSpill};
   Question<tasker> Asked(Talk.policy());
   for (size_t I = 0; I < std::size(All); ++I) {

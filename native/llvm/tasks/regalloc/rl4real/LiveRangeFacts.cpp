@@ -54,7 +54,8 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
     ++Facts.Uses;
   }
   Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
-  Facts.Instructions = static_cast<float>(Range.getSize() / unsigned(SlotIndex::InstrDist));
+  const unsigned Instructions = Range.getSize() / SlotIndex::InstrDist;
+  Facts.Instructions = static_cast<float>(Instructions);
   Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Instructions + Slack), Heaviest) : Heaviest;
   Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS.getRegMaskSlots()));
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits

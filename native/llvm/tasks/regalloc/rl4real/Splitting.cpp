@@ -37,15 +37,15 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
     Refused += !All && !Copies;
     if (!Copies)
       return;
-    Legal.push_back({std::move(Within)});
-    rate(Legal.back(), Range, *Copies, Saves);
+    Region Rated{std::move(Within)};
+    rate(Rated, Range, *Copies, Saves);
+    Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), Rated);
   };
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop())
       Offer(blocksOf(*Loop));
     Offer({Block});
   }
-  stable_sort(Legal, [](const Region &L, const Region &R) { return L.gain() > R.gain(); });
   return Legal;
 }
 
