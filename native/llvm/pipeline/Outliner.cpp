@@ -23,15 +23,18 @@ static bool losesOutput(const Function &F) {
   return F.getName().starts_with("outlined_ir_func_") && any_of(F, IsLost);
 }
 
+/// Whether it would make the module wrong: tried on a copy, for a compiler may hold what the module consists of.
+static bool goesWrong(const Module &M, ModuleAnalysisManager &Modules) {
+  const std::unique_ptr<Module> Copy = measure::cloneExactly(M);
+  IROutlinerPass().run(*Copy, Modules);
+  Modules.clear(*Copy, Copy->getName());
+  return any_of(*Copy, losesOutput);
+}
+
 PreservedAnalyses OutlinerPass::run(Module &M, ModuleAnalysisManager &Modules) {
-  if (M.getInstructionCount() > MaxInstructions)
+  if (M.getInstructionCount() > MaxInstructions || goesWrong(M, Modules))
     return PreservedAnalyses::all();
-  std::unique_ptr<Module> Before = measure::cloneExactly(M);
-  PreservedAnalyses Preserved = IROutlinerPass().run(M, Modules);
-  if (none_of(M, losesOutput))
-    return Preserved;
-  M = std::move(*Before);
-  return PreservedAnalyses::none();
+  return IROutlinerPass().run(M, Modules);
 }
 
 } // namespace mlcb
