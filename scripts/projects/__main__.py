@@ -15,8 +15,8 @@ from scripts.projects.build import BuildError, Built, build, run_workload
 from scripts.projects.recipe import WAYS, Project, projects
 
 WORK = Path("build/projects")
-Policies = Mapping[str, Sequence[str]]
-"""Names of compiled policies by the name of a way."""
+Deciders = Mapping[str, Sequence[str]]
+"""Who decides, by the name of a way: see ``Way.decided_by``."""
 RUNS = 3
 """Of each workload; the fastest counts."""
 
@@ -32,24 +32,24 @@ def main() -> int:
     known = {project.name: project for project in projects()}
     if unknown := set(given.projects) - set(known):
         parser.error(f"{', '.join(sorted(unknown))}: expected one of {', '.join(known)}")
-    policies = {way.name: way.policies() for way in WAYS}
-    left = [project for name, project in known.items() if name in (given.projects or known) and not _is_done(project, policies)]
+    deciders = {way.name: way.decided_by() for way in WAYS}
+    left = [project for name, project in known.items() if name in (given.projects or known) and not _is_done(project, deciders)]
     cores, ends = list(map(int, given.cores.split(","))), time.monotonic() + 60 * given.minutes
 
     def play(project: Project) -> None:
         if time.monotonic() < ends:
-            _play(project, policies)
+            _play(project, deciders)
 
     with ThreadPoolExecutor(len(cores), initializer=lambda: os.sched_setaffinity(0, {cores.pop()})) as pool:
         failed = [error for future in [pool.submit(play, project) for project in left] if (error := future.exception())]
-    results = {name: _results(project) for name, project in known.items() if _is_done(project, policies)}
+    results = {name: _results(project) for name, project in known.items() if _is_done(project, deciders)}
     given.output.write_text(page.text(results))
     failures = [*map(str, failed), *page.failures(results)]
     print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} failures", sep="\n")
     return bool(failures)
 
 
-def _play(project: Project, policies: Policies) -> None:
+def _play(project: Project, deciders: Deciders) -> None:
     """Builds a project in all ways, one after another, then runs their workloads in turns.
 
     Raises:
@@ -60,7 +60,7 @@ def _play(project: Project, policies: Policies) -> None:
     found: dict[str, Built] = {}
     for number, way in enumerate(WAYS):
         file, work = _file(project, way.name), _folder(project, number)
-        if work.exists() and _is_built(file, policies[way.name]):
+        if work.exists() and _is_built(file, deciders[way.name]):
             found[way.name] = Built.read(file)
             continue
         try:
@@ -97,12 +97,12 @@ def _done(project: Project) -> Path:
     return WORK / "results" / project.name / "done"
 
 
-def _is_done(project: Project, policies: Policies) -> bool:
-    return _done(project).exists() and all(_is_built(_file(project, way.name), policies[way.name]) for way in WAYS)
+def _is_done(project: Project, deciders: Deciders) -> bool:
+    return _done(project).exists() and all(_is_built(_file(project, way.name), deciders[way.name]) for way in WAYS)
 
 
-def _is_built(file: Path, policies: Sequence[str]) -> bool:
-    return file.exists() and Built.read(file).policies == policies
+def _is_built(file: Path, deciders: Sequence[str]) -> bool:
+    return file.exists() and Built.read(file).decided_by == deciders
 
 
 if __name__ == "__main__":

@@ -35,9 +35,9 @@ class Cost:
 
 @dataclass
 class Built:
-    """A build: the policies in it, costs, and of each linked file the bytes of its loaded sections and of itself, stripped."""
+    """A build: who decided in it, costs, and of each linked file the bytes of its loaded sections and of itself, stripped."""
 
-    policies: list[str]
+    decided_by: list[str]
     configure: Cost
     build: Cost
     sections: dict[str, dict[str, int]]
@@ -110,7 +110,7 @@ def build(project: Project, way: Way, work: Path) -> Built:
     if missing := set(project.linked) - set(files):
         raise BuildError(f"{project.name}: {', '.join(sorted(missing))} not built")
     sections = {pattern: loaded_sections(file) for pattern, file in files.items()}
-    return Built(way.policies(), configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
+    return Built(way.decided_by(), configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
 
 
 def run_workload(project: Project, work: Path) -> tuple[str, float]:

@@ -4,8 +4,10 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
+from mlcb_gym import toolchain
 from mlcb_gym.corpus.sources import Source, unpack
 from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import runner_uri, write_clang_config
@@ -55,9 +57,10 @@ class Way:
         """Stock at the same level."""
         return Way(self.level)
 
-    def policies(self) -> list[str]:
-        """Return the names of the compiled policies, which have a digest of each."""
-        return [compiled(shipped()[task]).name for task in self.tasks]
+    def decided_by(self) -> list[str]:
+        """Return the names of the compiled policies, which have a digest of each, and a digest of the plugin that asks them; nothing of stock."""
+        asked = [compiled(shipped()[task]).name for task in self.tasks]
+        return [*asked, sha256(toolchain.plugin().read_bytes()).hexdigest()[:16]] if asked else []
 
     def flags(self, folder: Path) -> str:
         """Write a configuration into a folder where one is needed; return the flags of the compiler."""
