@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Four agents that allocate registers: whatever they answer, the code is right; their heuristic is the allocator's own."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,15 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.envs.rl4real import RL4ReAlEnv, first, heuristic
 from mlcb_gym.errors import TaskError
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import AGENT, MASK, acting_agent
-from tests.support.allocation import LLC_22, PROGRAM, optimized, stock
+from tests.support.allocation import CLANG, LLC_22, PROGRAM, optimized, stock
 from tests.support.asking import compile_asking, with_policy
 from tests.support.episodes import finish
 from tests.support.known_output import OUTPUTS, compile_, run
@@ -31,6 +34,14 @@ SAMPLE = "train/fft"
 def env() -> Iterator[RL4ReAlEnv]:
     with closing(RL4ReAlEnv(programs=PROGRAM, metrics=("size", "executed_guarded"), verify=True)) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def policy(env: RL4ReAlEnv, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Agents that answer as the allocator's own heuristic."""
+    networks = {agent.name: Heuristic("heuristic", agent.advice["choices"]) for agent in env.task_spec.agents}
+    folder = tmp_path_factory.mktemp("policy") / "rl4real"
+    return write_policy(networks, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
 
 def randomly(seed: int) -> Any:
@@ -117,13 +128,28 @@ def test_program_prints_the_same_whatever_a_model_answers(level: str, tmp_path: 
     assert run(tmp_path / "program") == OUTPUTS[SAMPLE]
 
 
-def test_unoptimized_code_is_stocks(tmp_path: Path) -> None:
-    (program,) = resolve(PROGRAM)
-    command = [*stock("clang", program.bitcode, tmp_path / "stock.o"), "-O0"]
-    subprocess.run(command, check=True)
-    asked = [*stock("clang", program.bitcode, tmp_path / "asked.o"), "-O0"]
-    subprocess.run(with_policy(asked, "default:"), check=True)
-    assert (tmp_path / "asked.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+def test_policy_that_answers_as_the_heuristic_makes_its_object(policy: Path, tmp_path: Path) -> None:
+    module = optimized(PROGRAM, tmp_path)
+    made = {}
+    for uri in ("default:", f"onnx:{policy}"):
+        command: list[str | Path] = [LLC_22, *LLC, "-regalloc=mlcb", "-mlcb-regalloc-splits=4", module, "-o", tmp_path / "object.o"]
+        subprocess.run(with_policy(command, uri), check=True)
+        made[uri] = (tmp_path / "object.o").read_bytes()
+    assert len(set(made.values())) == 1
+    subprocess.run([LLC_22, *LLC, module, "-o", tmp_path / "greedys.o"], check=True)
+    assert (tmp_path / "greedys.o").read_bytes() not in made.values()
+
+
+@pytest.mark.parametrize("guard", [False, True])
+def test_clang_allocates_by_a_policy_where_it_optimizes(policy: Path, guard: bool, tmp_path: Path) -> None:
+    write_clang_config(tmp_path / "mlcb.cfg", [policy], guard=guard)
+    (source,) = corpora.embedded(f"embedded/{SAMPLE}")
+    command: list[str | Path] = [CLANG, f"--config={tmp_path / 'mlcb.cfg'}", "-Rpass=mlcb", source, "-lm", "-o", tmp_path / "program"]
+    for level, decides in (("-O0", False), ("-O2", True)):
+        said = subprocess.run([*command, level], check=True, capture_output=True, text=True).stderr
+        assert ("policy: " if guard else "allocated ") in said or not decides
+        assert decides or not said
+        assert run(tmp_path / "program") == OUTPUTS[SAMPLE]
 
 
 @pytest.mark.parametrize(
