@@ -69,13 +69,13 @@ def test_table_json_and_plot_are_of_the_same(evaluation: Evaluation, tmp_path: P
 
 @pytest.mark.alone
 def test_policy_is_timed_beside_all_that_can_be_tried(always: Path) -> None:
-    evaluation = evaluate_run_time(always, TWO, best_of=(1, 2), rounds=3, bounds=FEW)
+    evaluation = evaluate_run_time(always, TWO, best_of=(1, 2), rounds=7, bounds=FEW)
     assert evaluation.programs == TWO
     assert set(evaluation.seconds) == {BASELINE, AGAIN, LLVM, POLICY, NEVER, ALWAYS, "random, best of 2", "random, mean of 2", OPTIMUM}
     assert evaluation.seconds[NEVER] == evaluation.seconds[BASELINE]
     assert evaluation.seconds[POLICY] == evaluation.seconds[ALWAYS]
     assert all(seconds and 0 < seconds < 1 for method in evaluation.seconds.values() for seconds in method)
-    assert all(ratio and ratio < 0.95 for ratio in evaluation.programs_of(COLUMN, OPTIMUM))
+    assert all(ratio and ratio < 0.98 for ratio in evaluation.programs_of(COLUMN, OPTIMUM))
     assert [(t.nodes, t.cuts, t.orders, t.all_cuts) for t in evaluation.details["tried"]] == [(2, 2, 3, True), (5, 8, 3, False)]
     assert all(1 < t.executables <= t.cuts + t.orders for t in evaluation.details["tried"])
 
