@@ -3,6 +3,7 @@
 #include "spec/Tasks.h"
 #include "llvm/tasks/regalloc/AdvisorAnalysis.h"
 #include "llvm/tasks/regalloc/AdvisorSwap.h"
+#include "llvm/tasks/regalloc/LiveRanges.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/MLModelRunner.h"
@@ -122,18 +123,10 @@ private:
     Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
     Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
     Policy.tensor<int64_t>(Feature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
-    Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range);
+    Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range, *LIS);
     Policy.tensor<int64_t>(Feature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
     Policy.tensor<float>(Feature::pressure)[0] = pressure(Range.reg());
     Policy.tensor<float>(Feature::priority_default)[0] = static_cast<float>(Default);
-  }
-
-  int64_t callsAcross(const LiveInterval &Range) const {
-    const ArrayRef<SlotIndex> Calls = LIS->getRegMaskSlots();
-    int64_t Count = 0;
-    for (const LiveRange::Segment &Segment : Range)
-      Count += lower_bound(Calls, Segment.end) - upper_bound(Calls, Segment.start);
-    return Count;
   }
 
   /// Of each of the target's sets of registers, how many times it would be filled on the average.

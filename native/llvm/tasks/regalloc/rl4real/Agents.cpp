@@ -62,7 +62,7 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::local, Column, Own.Local);
   Asked.set(Feature::hinted, Column, Own.Hinted);
   Asked.set(Feature::registers, Column, Own.Registers);
-  Asked.set(Feature::parts, Column, Parts.lookup(Range.reg()));
+  Asked.set(Feature::parts, Column, Facts.splits(Range.reg()));
   Asked.set(Feature::degree, Column, static_cast<double>(Neighbours.size()));
   Asked.set(Feature::waiting, Column, Waiting);
   Asked.set(Feature::neighbour_density, Column, Density / std::max(Waiting, 1.0));
@@ -181,12 +181,6 @@ size_t Agents::wanting(MCPhysReg Register, ArrayRef<llvm::Register> Neighbours) 
     const llvm::Register Hint = A.MRI.getSimpleHint(Other);
     return Hint.isVirtual() ? A.VRM.hasPhys(Hint) && A.VRM.getPhys(Hint) == Register : Hint == Register;
   });
-}
-
-void Agents::split(const LiveInterval &Range, ArrayRef<Register> New) {
-  const unsigned Depth = Parts.lookup(Range.reg()) + 1;
-  for (const Register R : New)
-    Parts[R] = Depth;
 }
 
 } // namespace mlcb::rl4real

@@ -18,7 +18,6 @@ public:
   Fate fate(const llvm::LiveInterval &Range, const Choices &Legal) override;
   size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal) override;
   size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal) override;
-  void split(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> Parts) override;
 
 private:
   template <class Feature> void writeRange(size_t Column, const llvm::LiveInterval &Range);
@@ -31,7 +30,6 @@ private:
   RegallocConversation &Talk;
   InterferenceGraph Graph;
   size_t AtStart = 0, Waits = 0;
-  llvm::DenseMap<llvm::Register, unsigned> Parts;
   llvm::DenseMap<llvm::MCPhysReg, unsigned> Used;
 };
 

@@ -104,7 +104,7 @@ Choices Allocation::choices(const LiveInterval &Range) {
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
   const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves == 0; });
-  if (!IsAtEase && SplitDepths.lookup(Range.reg()) < MaxSplits)
+  if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits)
     Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
 }
@@ -129,13 +129,9 @@ void Allocation::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
 
 void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
   const size_t Index = legal(Policy.region(Range, Legal), Legal.size(), [&] { return Heuristic.region(Range, Legal); });
-  const unsigned Depth = SplitDepths.lookup(Range.reg()) + 1;
   const size_t First = New.size();
   Splits.split(Range, Legal[Index], New);
-  const ArrayRef<Register> Parts = ArrayRef(New).drop_front(First);
-  for (const Register R : Parts)
-    SplitDepths[R] = Depth;
-  Policy.split(Range, Parts);
+  Facts.noteSplit(Range, ArrayRef(New).drop_front(First));
   ++Done.Splits;
 }
 

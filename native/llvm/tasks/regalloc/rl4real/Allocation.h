@@ -5,7 +5,6 @@
 #include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 #include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/CodeGen/LiveRangeEdit.h"
 #include "llvm/CodeGen/Spiller.h"
@@ -52,7 +51,6 @@ private:
   llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the least dense to the densest (LiveRangeFacts)
   llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
   llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
-  llvm::DenseMap<llvm::Register, unsigned> SplitDepths;
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
   llvm::ArrayRef<uint8_t> Costs;
   Counts Done;

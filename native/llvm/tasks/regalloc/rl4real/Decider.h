@@ -55,9 +55,6 @@ public:
   virtual Fate fate(const llvm::LiveInterval &Range, const Choices &Legal);
   virtual size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   virtual size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
-
-  /// Learns what a live range was split into.
-  virtual void split(const llvm::LiveInterval &, llvm::ArrayRef<llvm::Register>) {}
 };
 
 /// The decider of a name (heuristic, and for tests first, last, illegal, random:SEED); null where there is none of that name.

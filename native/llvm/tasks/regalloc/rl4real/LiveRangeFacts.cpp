@@ -2,6 +2,7 @@
 #include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 
 #include "llvm/measure/AllocationCost.h"
+#include "llvm/tasks/regalloc/LiveRanges.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -25,11 +26,10 @@ const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   return *Facts;
 }
 
-static unsigned callsAcross(const LiveInterval &Range, ArrayRef<SlotIndex> Calls) {
-  unsigned Count = 0;
-  for (const LiveRange::Segment &Segment : Range)
-    Count += lower_bound(Calls, Segment.end) - upper_bound(Calls, Segment.start);
-  return Count;
+void FactsOfFunction::noteSplit(const LiveInterval &Range, ArrayRef<Register> Parts) {
+  const unsigned Own = splits(Range.reg()) + 1;
+  for (const Register Part : Parts)
+    Splits[Part] = Own;
 }
 
 /// The cost of computing the value anew where it is read, instead of loading it; none where that is not possible.
@@ -57,7 +57,7 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   const unsigned Instructions = Range.getSize() / SlotIndex::InstrDist;
   Facts.Instructions = static_cast<float>(Instructions);
   Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Instructions + Slack), Heaviest) : Heaviest;
-  Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS.getRegMaskSlots()));
+  Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS));
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
   Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());
   Facts.Registers = static_cast<float>(A.order(Range.reg()).size());

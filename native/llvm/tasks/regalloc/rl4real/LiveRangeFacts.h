@@ -24,12 +24,18 @@ public:
   /// Forgets those of a live range that was changed.
   void forget(llvm::Register R) { Known.erase(R); }
 
+  /// The splits that a live range came from.
+  unsigned splits(llvm::Register R) const { return Splits.lookup(R); }
+
+  void noteSplit(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> Parts);
+
 private:
   std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
   llvm::DenseMap<llvm::Register, std::unique_ptr<LiveRangeFacts>> Known;
+  llvm::DenseMap<llvm::Register, unsigned> Splits;
 };
 
 } // namespace mlcb::rl4real
