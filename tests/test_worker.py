@@ -176,7 +176,7 @@ def test_lost_episode_is_played_again(kills: int, lost: bool, make: Make, sessio
 
     def choose(observation: object) -> int:
         if left_to_kill:
-            signal_only(children(session.pid), left_to_kill.pop())
+            signal_only(left(session.pid, 1), left_to_kill.pop())
             return ENDLESS_ACTION
         return STOP
 
