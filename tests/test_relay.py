@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.testing import assert_equal
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
+from mlcb_gym.session.local_token import LocalToken, folder, with_token
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import children, ends, signal_only
 from tests.support.serving import SECONDS, SERVE, Served, serving
@@ -173,3 +175,47 @@ def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:
     assert "needs TLS and a token: cert=FILE, key=FILE and token=FILE" in done.stderr
     with pytest.raises(TaskError, match="needs TLS and a token: ca=FILE and token=FILE"):
         RemoteSession("grpc://198.51.100.1:5000")
+
+
+def test_server_on_loopback_serves_its_user_alone(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = folder() / f"{served.uri.rpartition(':')[2]}.token"
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    with monkeypatch.context() as elsewhere, closing(RemoteSession(served.uri)) as stranger:
+        elsewhere.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        with pytest.raises(CompilerError, match="the server expects another token"):
+            stranger.configure("posetrl", {"actions": ["stop"]})
+    with closing(RemoteSession(served.uri)) as session:
+        session.configure("posetrl", {"actions": ["stop"]})
+
+
+def test_token_of_a_server_goes_with_it() -> None:
+    with serving() as served:
+        file = folder() / f"{served.uri.rpartition(':')[2]}.token"
+        assert file.exists()
+    assert not file.exists()
+    with serving() as killed:
+        file = folder() / f"{killed.uri.rpartition(':')[2]}.token"
+        killed.process.kill()
+        killed.process.wait()
+    assert with_token(killed.uri) == killed.uri
+    with serving():
+        assert not file.exists()
+
+
+def test_server_may_begin_after_its_client() -> None:
+    with serving() as ended:
+        pass
+    with closing(RemoteSession(ended.uri)) as session, ThreadPoolExecutor() as pool:
+        configured = pool.submit(session.configure, "posetrl", {"actions": ["stop"]})
+        with serving(ended.uri):
+            configured.result(SECONDS)
+
+
+def test_folder_that_others_may_open_holds_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder().mkdir(mode=0o755)
+    with pytest.raises(TaskError, match="expected a folder that this user alone may open, for the server's token, or token=FILE"):
+        LocalToken()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing"))
+    with pytest.raises(TaskError, match="missing/mlcb_gym: No such file or directory: expected a place for the server's token, or token=FILE"):
+        LocalToken()

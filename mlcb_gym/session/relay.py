@@ -4,11 +4,12 @@
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 
 from mlcb_gym import _native
 from mlcb_gym.errors import SessionLost
 from mlcb_gym.session.episode import translated
+from mlcb_gym.session.local_token import LocalToken, needs_token, with_option
 from mlcb_gym.session.remote import open_grpc
 from mlcb_gym.session.sandbox import Sandbox, require
 from mlcb_gym.session.worker import Terms, end_worker, start_worker
@@ -26,7 +27,8 @@ class Relay:
     gRPC is here alone: workers and their children speak over Unix sockets. A worker ends with its session, and a session with its worker.
 
     Args:
-        uri: ``grpc://HOST:PORT?cert=FILE&key=FILE&token=FILE``; port 0 is any that is free.
+        uri: ``grpc://HOST:PORT?cert=FILE&key=FILE&token=FILE``; port 0 is any that is free. On loopback it makes a token, if none is given, which
+            this user's clients find (see ``local_token``).
         workers: how many sessions at most; more wait.
         episodes: how many episodes and clones of one session at once; more are refused.
         idle_seconds: after which a session that says nothing gives its place back.
@@ -35,7 +37,7 @@ class Relay:
 
     Raises:
         ToolchainError: the kernel has no whole sandbox where one is demanded.
-        TaskError: the URI is of another form, or not allowed without TLS and a token.
+        TaskError: the URI is of another form, not allowed without TLS and a token, or there is no place for a token.
         SessionLost: the port is taken.
     """
 
@@ -51,7 +53,13 @@ class Relay:
     ) -> None:
         require(sandbox)
         self._sandbox = sandbox
-        self._place = open_grpc(uri, listens=True, episodes=episodes, idle_seconds=idle_seconds)
+        with ExitStack() as ends:
+            token = ends.enter_context(LocalToken()) if needs_token(uri) else None
+            where = with_option(uri, "token", token.path) if token else uri
+            self._place = ends.enter_context(closing(open_grpc(where, listens=True, episodes=episodes, idle_seconds=idle_seconds)))
+            if token:
+                token.publish(self.address)
+            self._ends = ends.pop_all()
         self._limit, self._terms = workers, terms or Terms()
         self._is_short = False
         self._workers: list[subprocess.Popen[bytes]] = []
@@ -79,7 +87,7 @@ class Relay:
 
     def close(self) -> None:
         """Ends all sessions and their workers. May be called twice."""
-        self._place.close()
+        self._ends.close()
         for worker in self._workers:
             worker.terminate()
         for worker in self._workers:

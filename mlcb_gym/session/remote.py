@@ -7,6 +7,7 @@ from mlcb_gym import _native
 from mlcb_gym.errors import ProgramError, TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.fork_server import START_SECONDS, ForkServerSession
+from mlcb_gym.session.local_token import with_token
 from mlcb_gym.session.request import EpisodeRequest
 
 
@@ -16,7 +17,8 @@ class RemoteSession(ForkServerSession):
     Programs travel as bytes, so that nothing of this machine need be there.
 
     Args:
-        uri: ``grpc://HOST:PORT?ca=FILE&token=FILE``, the options as docs/protocol.md has them.
+        uri: ``grpc://HOST:PORT?ca=FILE&token=FILE``, the options as docs/protocol.md has them; on loopback the token of a server of
+            this user is found (see ``local_token``).
         serializer: how tensors are written: bitstream, json or protobuf.
         seconds: how long to try to reach the relay; by default ``START_SECONDS``.
 
@@ -26,10 +28,20 @@ class RemoteSession(ForkServerSession):
 
     def __init__(self, uri: str, *, serializer: str = "bitstream", seconds: float | None = None) -> None:
         super().__init__(serializer=serializer, name=uri.partition("?")[0], local=False)
-        self._place, self._seconds = open_grpc(uri, listens=False), seconds
+        self._uri, self._seconds = uri, seconds
+        open_grpc(uri, listens=False)  # tells whether it may be called
 
     def _reach(self) -> _native.LearnerEnd:
-        self._control = self._place.host()  # so that close ends the wait
+        found = with_token(self._uri)
+        try:
+            return self._call(found)
+        except _native.PeerError:
+            if (begun := with_token(self._uri)) == found:
+                raise
+            return self._call(begun)  # a server that has begun since we looked for its token
+
+    def _call(self, uri: str) -> _native.LearnerEnd:
+        self._control = open_grpc(uri, listens=False).host()  # so that close ends the wait
         self._control.connect(START_SECONDS if self._seconds is None else self._seconds)
         return self._control
 
