@@ -30,7 +30,7 @@ DOCUMENTS = {
     ),
     "Guides": ("docs/training.md", "docs/learners.md", "docs/deployment.md", "docs/integration.md"),
     "Tasks": ("docs/posetrl.md", "docs/function_size.md", "docs/inliner.md", "docs/regalloc.md", "docs/rl4real.md", "docs/loop_distribution.md"),
-    "Results": ("docs/results.md", "docs/learning.md", "docs/study/README.md", "docs/training_faults.md"),
+    "Results": ("docs/results.md", "docs/projects.md", "docs/learning.md", "docs/study/README.md", "docs/training_faults.md"),
     "Inside": ("docs/architecture.md", "docs/protocol.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 }
 """The documents of the tree, by section."""

@@ -20,6 +20,8 @@ COLUMNS: Mapping[str, Callable[[Built], float]] = {
     "memory": lambda built: built.build.memory,
     "run time": lambda built: min(built.runs, default=0.0),
 }
+EACH = {"linked bytes": ("bytes", "{:.0f}"), "CPU of the build": ("seconds", "{:.2f}"), "memory": ("MiB", "{:.0f}")}
+"""The columns that are shown of every project, with their units and how they are written."""
 LEAST_SECONDS = 0.2
 """Ratios of shorter times say nothing."""
 
@@ -32,8 +34,9 @@ the policies that ship, compiled ahead of time. They are a test split: nothing w
 level; they were taught at -Oz (posetrl, inliner), -O2 (eviction, priority) and -O3 (loop_distribution).
 
 Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
-are loaded, of all libraries and programs that a project links. Processor time and memory are of `make` and all it starts; run time is the processor
-time of a workload of a project's users, the fastest of {runs} in turns. The last row is stock against stock: what differs there is noise.
+are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of these
+processes: the guard's forks are processes too, and share theirs. Run time is the processor time of a workload of a project's users, the fastest of {runs} in
+turns. The last row is stock against stock: what differs there is noise.
 
 {machine}.
 
@@ -44,9 +47,10 @@ def text(results: Results) -> str:
     """Return the page of the projects that were built in all ways."""
     compared = [way for way in WAYS if way.tasks or way.again]
     parts = [_head(results), *_table(["", *COLUMNS], ([way.name, *(_overall(results, way, column) for column in COLUMNS)] for way in compared))]
-    parts += ["\n## Linked bytes of every project\n\n", "Stock in bytes, the others as ratios to it.\n\n"]
+    for column, (unit, written) in EACH.items():
+        parts += [f"\n## Every project: {column}\n\nStock -Oz in {unit}, the others as ratios to stock of their levels.\n\n"]
+        parts += _table(["", "-Oz", *(way.name for way in compared)], (_each(name, built, compared, column, written) for name, built in results.items()))
     sized = [way for way in compared if not way.again]
-    parts += _table(["", "-Oz", *(way.name for way in sized)], (_sizes(name, built, sized) for name, built in results.items()))
     parts += ["\n## Linked bytes by section\n\nBytes of all projects together, against stock.\n\n"]
     parts += _table(["", *SECTIONS], ([way.name, *(_of_section(results, way, section) for section in SECTIONS)] for way in sized))
     parts += ["\n## Tests\n\n", *_tests(results)]
@@ -90,8 +94,10 @@ def _overall(results: Results, way: Way, column: str) -> str:
     return f"{geomean(ratios):.3f} ({max(ratios):.3f})" if ratios else ""
 
 
-def _sizes(name: str, built: Mapping[str, Built], ways: list[Way]) -> list[str]:
-    return [name, str(built["stock -Oz"].linked), *(f"{_ratio(built[way.name].linked, built[way.stock.name].linked):.3f}" for way in ways)]
+def _each(name: str, built: Mapping[str, Built], ways: list[Way], column: str, written: str) -> list[str]:
+    value = COLUMNS[column]
+    ratios = (_ratio(value(built[way.name]), value(built[way.stock.name])) for way in ways)
+    return [name, written.format(value(built["stock -Oz"])), *(f"{ratio:.3f}" for ratio in ratios)]
 
 
 def _of_section(results: Results, way: Way, section: str) -> str:
