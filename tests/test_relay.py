@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,7 +18,9 @@ from numpy.testing import assert_equal
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
-from mlcb_gym.session.local_token import LocalToken, folder, with_token
+from mlcb_gym.session.local_token import new_token, token_name, with_token
+from mlcb_gym.session.runtime_folder import VARIABLE, folder
+from mlcb_gym.session.server_status import ServerStatus, servers
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import children, ends, signal_only
 from tests.support.serving import SECONDS, SERVE, Served, serving
@@ -178,10 +181,10 @@ def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:
 
 
 def test_server_on_loopback_serves_its_user_alone(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = folder() / f"{served.uri.rpartition(':')[2]}.token"
+    file = folder() / token_name(served.uri)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     with monkeypatch.context() as elsewhere, closing(RemoteSession(served.uri)) as stranger:
-        elsewhere.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+        elsewhere.setenv(VARIABLE, str(tmp_path / "another"))
         with pytest.raises(CompilerError, match="the server expects another token"):
             stranger.configure("posetrl", {"actions": ["stop"]})
     with closing(RemoteSession(served.uri)) as session:
@@ -190,11 +193,11 @@ def test_server_on_loopback_serves_its_user_alone(served: Served, tmp_path: Path
 
 def test_token_of_a_server_goes_with_it() -> None:
     with serving() as served:
-        file = folder() / f"{served.uri.rpartition(':')[2]}.token"
+        file = folder() / token_name(served.uri)
         assert file.exists()
     assert not file.exists()
     with serving() as killed:
-        file = folder() / f"{killed.uri.rpartition(':')[2]}.token"
+        file = folder() / token_name(killed.uri)
         killed.process.kill()
         killed.process.wait()
     assert with_token(killed.uri) == killed.uri
@@ -212,10 +215,34 @@ def test_server_may_begin_after_its_client() -> None:
 
 
 def test_folder_that_others_may_open_holds_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder().mkdir(mode=0o755)
-    with pytest.raises(TaskError, match="expected a folder that this user alone may open, for the server's token, or token=FILE"):
-        LocalToken()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "missing"))
-    with pytest.raises(TaskError, match="missing/mlcb_gym: No such file or directory: expected a place for the server's token, or token=FILE"):
-        LocalToken()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    tmp_path.chmod(0o755)
+    with pytest.raises(TaskError, match=f"{tmp_path}: expected a folder that this user alone may open"):
+        new_token()
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "missing" / "folder"))
+    with pytest.raises(TaskError, match="missing/folder: No such file or directory, expected a place for files of this user alone"):
+        new_token()
+
+
+def test_status_tells_what_servers_do(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as served, closing(RemoteSession(served.uri)) as session, closing(make(program, session)) as env:
+        env.reset(seed=1)
+        with monkeypatch.context() as elsewhere, closing(RemoteSession(served.uri)) as stranger:
+            elsewhere.setenv(VARIABLE, str(tmp_path / "another"))
+            with pytest.raises(CompilerError):
+                stranger.reach()
+            assert servers() == []
+        until = time.monotonic() + SECONDS
+        while not (found := status_of(served)).refused and time.monotonic() < until:
+            time.sleep(0.1)
+        assert (f"grpc://{found.address}", found.workers, found.sessions, found.refused) == (served.uri, 2, 1, 1)
+        assert {*children(found.pid), *children(children(found.pid)[0])} <= set(found.processes)
+        assert 1 << 20 < found.memory_bytes < 1 << 30
+        shown = subprocess.run([*SERVE, "--status"], capture_output=True, text=True, timeout=SECONDS, check=True)
+        assert served.uri in shown.stdout
+    assert all(each.pid != served.process.pid for each in servers())
+
+
+def status_of(served: Served) -> ServerStatus:
+    (found,) = (each for each in servers() if each.pid == served.process.pid)
+    return found

@@ -14,7 +14,7 @@ import typer
 from mlcb_gym import __version__, errors
 from mlcb_gym.cli import actions, corpus, doctor, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
-from mlcb_gym.cli.tables import tasks_table, tensors_table, wide_console
+from mlcb_gym.cli.tables import servers_table, tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
 from mlcb_gym.envs import environments
 from mlcb_gym.session.relay import EPISODES, IDLE_SECONDS
@@ -84,8 +84,13 @@ def serve(
     paths: Annotated[bool, typer.Option("--paths", help="Sessions may name programs by paths of this machine.")] = False,
     run_programs: Annotated[bool, typer.Option("--run-programs", help="Sessions may have programs run and timed.")] = False,
     sandbox: Annotated[Sandbox, typer.Option(help="Of workers: whole, or none starts; what of it the kernel has; or none.")] = Sandbox.WHOLE,
+    status: Annotated[bool, typer.Option("--status", help="Show this user's servers on this machine, and start none.")] = False,
 ) -> None:
     """Lend this machine's compilers: each session over gRPC gets a worker of its own."""
+    if status:
+        wide_console().print(servers_table())
+        return
+
     from mlcb_gym.session.relay import Relay
     from mlcb_gym.session.worker import Terms
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from mlcb_gym import spec
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.policies import shipped
+from mlcb_gym.session.server_status import servers
 
 WIDTH = 150
 """The width of a table in a pipe or a file, where no terminal has a width."""
@@ -25,6 +26,16 @@ def tasks_table() -> Table:
     table = Table("task", "environment", "shipped policy", "decision")
     for task, env_id in sorted(environments().items()):
         table.add_row(task, env_id, task if task in shipped() else "", _first_line(env_class(task).__doc__))
+    return table
+
+
+def servers_table() -> Table:
+    """Return a row for each server of this user that runs on this machine."""
+    table = Table("server", "process", "hours", "sessions", "of", "processes", "MiB", "refused")
+    for server in servers():
+        memory = f"{server.memory_bytes / 2**20:.0f}"
+        cells = (server.pid, f"{server.hours:.2f}", server.sessions, server.workers, len(server.processes), memory, server.refused)
+        table.add_row(f"grpc://{server.address}", *map(str, cells))
     return table
 
 

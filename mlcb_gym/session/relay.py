@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The workers of this machine for sessions on other machines, as `mlcb serve` runs them."""
 
+import os
 import subprocess
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 
 from mlcb_gym import _native
 from mlcb_gym.errors import SessionLost
 from mlcb_gym.session.episode import translated
-from mlcb_gym.session.local_token import LocalToken, needs_token, with_option
+from mlcb_gym.session.local_token import needs_token, new_token, token_name, with_option
 from mlcb_gym.session.remote import open_grpc
 from mlcb_gym.session.sandbox import Sandbox, require
+from mlcb_gym.session.server_status import PublishedStatus, ServerStatus
 from mlcb_gym.session.worker import Terms, end_worker, start_worker
 
 POLL_SECONDS = 0.5
@@ -54,20 +57,27 @@ class Relay:
         require(sandbox)
         self._sandbox = sandbox
         with ExitStack() as ends:
-            token = ends.enter_context(LocalToken()) if needs_token(uri) else None
+            token = ends.enter_context(new_token()) if needs_token(uri) else None
             where = with_option(uri, "token", token.path) if token else uri
             self._place = ends.enter_context(closing(open_grpc(where, listens=True, episodes=episodes, idle_seconds=idle_seconds)))
             if token:
-                token.publish(self.address)
+                token.publish(token_name(self.address))
+            self._status = ServerStatus(self.address, os.getpid(), time.time(), workers)
+            self._published = ends.enter_context(PublishedStatus(self._status))
             self._ends = ends.pop_all()
-        self._limit, self._terms = workers, terms or Terms()
-        self._is_short = False
+        self._terms = terms or Terms()
+        self._is_short, self._unstarted = False, 0
         self._workers: list[subprocess.Popen[bytes]] = []
 
     @property
     def address(self) -> str:
         """The address that it listens at: host:port."""
         return self._place.address
+
+    @property
+    def status(self) -> ServerStatus:
+        """What `mlcb serve --status` shows."""
+        return replace(self._status, sessions=len(self._workers), refused=self._place.refused + self._unstarted)
 
     def serve(self, seconds: float = POLL_SECONDS) -> None:
         """Accepts the next session, if one comes in time and there is a worker for it. Where the machine has nothing left to start one with, the
@@ -77,7 +87,8 @@ class Relay:
             ToolchainError: there is no `mlcb-worker`.
         """
         self._workers = [worker for worker in self._workers if worker.poll() is None]
-        if len(self._workers) >= self._limit:
+        self._published.say(self.status)
+        if len(self._workers) >= self._status.workers:
             return time.sleep(seconds)
         try:
             with translated(), suppress(_native.Timeout):
@@ -104,6 +115,7 @@ class Relay:
         if not self._is_short:
             print(f"mlcb: a session was refused: {error}", file=sys.stderr, flush=True)
         self._is_short = True
+        self._unstarted += 1
         time.sleep(SHORTAGE_SECONDS)
 
     def __enter__(self) -> "Relay":

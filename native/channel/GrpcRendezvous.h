@@ -23,6 +23,9 @@ class GrpcRendezvous : public Rendezvous {
 public:
   /// host:port, with the port that a server was given for 0.
   virtual std::string address() const = 0;
+
+  /// How many calls a server has refused; 0 at a client.
+  virtual size_t refused() const { return 0; }
 };
 
 /// Whether it is the compiler that listens (server=compiler), not the learner.

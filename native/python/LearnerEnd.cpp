@@ -127,6 +127,7 @@ public:
         })) {}
 
   std::string address() const { return open().address(); }
+  size_t refused() const { return open().refused(); }
   PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
 
   void join(const nb::callable &Start, double Timeout) const {
@@ -155,6 +156,7 @@ void bindGrpc(nb::module_ &Module) {
            "idle_seconds"_a = GrpcBounds().IdleSeconds,
            "A server allows a connection so many `episodes` at once, and closes one on which nothing was said for `idle_seconds`, unless it is 0.")
       .def_prop_ro("address", &Grpc::address, "host:port, with the port that was found for 0.")
+      .def_prop_ro("refused", &Grpc::refused, "How many calls a server has refused; 0 at a client.")
       .def("host", &Grpc::host, nb::rv_policy::take_ownership, "The learner's end of the next conversation; connect() waits for it.")
       .def("join", &Grpc::join, "start"_a, "timeout"_a,
            "Waits for the next caller, then carries bytes and descriptors between it and the Unix socket that `start` returns, which "

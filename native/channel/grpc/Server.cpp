@@ -7,6 +7,7 @@
 #include "channel/grpc/Acceptor.h"
 #include "channel/grpc/GrpcChannel.h"
 
+#include <atomic>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -99,15 +100,21 @@ public:
   FileDescriptor collect(const std::string &Name) override;
 
   void arrive(std::shared_ptr<ServerStream> New);
+  size_t refused() const { return Refused; }
   void expect() { ServerStream::expect(*Works, *this, Service, *Queue); }
 
 private:
   std::shared_ptr<ServerStream> first();
+  void refuse(ServerStream &New, grpc::StatusCode Code, const char *Why) {
+    ++Refused;
+    New.refuse(Code, Why);
+  }
   const char *admit(ServerStream &New, bool IsSession);
   bool isFull();
 
   std::string Token;
   GrpcBounds Bounds;
+  std::atomic<size_t> Refused = 0;
   std::mutex Lock;
   Bell Called;
   std::deque<std::shared_ptr<ServerStream>> Callers;
@@ -178,13 +185,13 @@ Exchange::~Exchange() {
 
 void Exchange::arrive(std::shared_ptr<ServerStream> New) {
   if (New->method() != GrpcMethod)
-    return New->refuse(grpc::StatusCode::UNIMPLEMENTED, "no such method");
+    return refuse(*New, grpc::StatusCode::UNIMPLEMENTED, "no such method");
   if (!same(New->header(TokenHeader), Token))
-    return New->refuse(grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
+    return refuse(*New, grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
   const std::string Name = New->header(NameHeader);
   const std::scoped_lock Held(Lock);
   if (const char *Why = admit(*New, Name.empty()))
-    return New->refuse(grpc::StatusCode::RESOURCE_EXHAUSTED, Why);
+    return refuse(*New, grpc::StatusCode::RESOURCE_EXHAUSTED, Why);
   New->listen();
   if (!Name.empty() && New->answer())
     Lent[Name] = New;
@@ -258,6 +265,7 @@ public:
   Listener(std::shared_ptr<Exchange> Open, std::string Address) : Open(std::move(Open)), Address(std::move(Address)) {}
 
   std::string address() const override { return Address; }
+  size_t refused() const override { return Open->refused(); }
 
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
     auto Caller = Open->next(Until, Interrupted);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What this user's servers on this machine are doing."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mlcb_gym.session.runtime_folder import RuntimeFile, running
+
+SUFFIX = ".server"
+LENGTH = 400
+"""Of what a server writes, which it pads, so that it may write over it."""
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """What a server says of itself.
+
+    Attributes:
+        address: where it listens, as host:port.
+        pid: its process.
+        began: when, in seconds since 1970.
+        workers: how many sessions at most.
+        sessions: how many there are.
+        refused: calls and sessions that were refused since.
+    """
+
+    address: str
+    pid: int
+    began: float
+    workers: int
+    sessions: int = 0
+    refused: int = 0
+
+    @property
+    def hours(self) -> float:
+        """How long it has run."""
+        return (time.time() - self.began) / 3600
+
+    @property
+    def processes(self) -> list[int]:
+        """The workers, their episodes and clones, and what these run."""
+        return list(_descendants(self.pid))
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it and these hold; of what several share, each its part."""
+        return sum(map(_proportional_bytes, (self.pid, *self.processes)))
+
+
+class PublishedStatus:
+    """The status of a server, where ``servers`` finds it. A context manager.
+
+    Raises:
+        TaskError: there is no place for it, or others may open that.
+    """
+
+    def __init__(self, first: ServerStatus) -> None:
+        self._file = RuntimeFile()
+        self._said: ServerStatus | None = None
+        self.say(first)
+        self._file.publish(f"{first.pid}{SUFFIX}")
+
+    def say(self, status: ServerStatus) -> None:
+        """Publishes a status in place of the last, if it differs."""
+        if status != self._said:
+            self._file.write(json.dumps(asdict(status)).ljust(LENGTH))
+        self._said = status
+
+    def __enter__(self) -> "PublishedStatus":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.__exit__()
+
+
+def servers() -> list[ServerStatus]:
+    """Return what this user's servers say that run on this machine."""
+    return [ServerStatus(**json.loads(file.read_text())) for file in running(SUFFIX)]
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
+def _proportional_bytes(pid: int) -> int:
+    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) << 10
+    return 0
