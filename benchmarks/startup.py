@@ -11,7 +11,7 @@ import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,13 @@ from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.export.aot import compile_policy
-from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.aot import compile_policy, compiled
+from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.export.export import write_policy
+from mlcb_gym.policies import shipped
 
 ROUNDS, WARM, FUNCTIONS = 31, 3, 25
+LINE = "int main(void) { return 0; }\n"
 FUNCTION = """
 int f{0}(const int *a, int n) {{
   int sum = 0;
@@ -45,14 +47,30 @@ def figures() -> Iterator[Figure]:
         folder = Path(name)
         source = folder / "small.c"
         source.write_text("".join(FUNCTION.format(i, i + 2) for i in range(FUNCTIONS)))
-        commands = {"without": _clang(source)} | {kind: _clang(source, f"--config={config}") for kind, config in _configs(folder, source)}
-        rounds = [{kind: _seconds(command) for kind, command in commands.items()} for _ in range(WARM + ROUNDS)][WARM:]
+        rounds = _rounds(source, _configs(folder, source))
+        (folder / "line.c").write_text(LINE)
+        shipping = _rounds(folder / "line.c", _shipping(folder))
     lines = len(FUNCTION.strip().splitlines()) * FUNCTIONS
     base = float(np.median([times["without"][0] for times in rounds]))
     yield Figure(f"clang -Oz -c of {lines} lines without a policy", 1e3 * base, "ms")
     for kind, must, aim in (("plugin", None, None), ("onnx", 60, 30), ("aot", 5, 1)):
         wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in rounds])) for i in (0, 1))
         yield Figure(f"{kind}, more than without", 1e3 * wall, "ms", must, aim, note=f"{1e3 * cpu:.1f} ms of CPU; median of {ROUNDS}")
+    for kind in filter("without".__ne__, shipping[0]):
+        wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in shipping])) for i in (0, 1))
+        yield Figure(f"one line, {kind}, more than without", 1e3 * wall, "ms", 12, 5, note=f"{1e3 * cpu:.1f} ms of CPU; its passes' work counts")
+
+
+def _rounds(source: Path, configs: Iterable[tuple[str, Path]]) -> list[dict[str, tuple[float, float]]]:
+    """What compiling costs without a policy and with each configuration, in turns."""
+    commands = {"without": _clang(source)} | {kind: _clang(source, f"--config={config}") for kind, config in configs}
+    return [{kind: _seconds(command) for kind, command in commands.items()} for _ in range(WARM + ROUNDS)][WARM:]
+
+
+def _shipping(folder: Path) -> Iterator[tuple[str, Path]]:
+    """A configuration of each policy that ships, as `mlcb clang-config` writes it."""
+    for task, policy in shipped().items():
+        yield task, write_clang_config(folder / f"{task}.cfg", [policy], uri=lambda policy: runner_uri(compiled(policy)))
 
 
 def _configs(folder: Path, source: Path) -> Iterator[tuple[str, Path]]:
@@ -77,7 +95,7 @@ def _policy(folder: Path, source: Path) -> Path:
 
 
 def _clang(source: Path, *options: str) -> list[str | Path]:
-    return [toolchain.tool("clang"), *options, "-Oz", "-c", source, "-o", os.devnull]
+    return [toolchain.tool("clang"), *options, "-Oz", "-Wno-backend-plugin", "-c", source, "-o", os.devnull]
 
 
 def _seconds(command: list[str | Path]) -> tuple[float, float]:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from mlcb_gym import toolchain
+from mlcb_gym.corpus.corpora import embedded
+from mlcb_gym.corpus.loops import kernels
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import COROUTINE, clang, run
@@ -26,6 +28,8 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
+LEVELS = {"eviction": "-O2", "priority": "-O2", "loop_distribution": "-O3"}
+"""Those that policies were taught at; -Oz for others."""
 OUTPUT = "133988\n"
 ASSEMBLER = ".globl answer\nanswer: ret\n"
 
@@ -65,6 +69,26 @@ def test_configuration_twice_is_as_once(config: Path, source: Path) -> None:
     clang(config, source.parent, "-Oz", "-c", source.name, "-o", once)
     clang(config, source.parent, f"--config={config}", "-Oz", "-c", source.name, "-o", twice)
     assert once.read_bytes() == twice.read_bytes()
+
+
+def test_configurations_of_two_policies_are_as_one_of_both(source: Path) -> None:
+    folder = source.parent
+    for name, policies in {"first": ["posetrl"], "second": ["function_size"], "both": ["posetrl", "function_size"]}.items():
+        write_clang_config(folder / f"{name}.cfg", [shipped()[policy] for policy in policies])
+    clang(folder / "first.cfg", folder, f"--config={folder}/second.cfg", "-Oz", "-c", source.name, "-o", "two.o")
+    clang(folder / "both.cfg", folder, "-Oz", "-c", source.name, "-o", "one.o")
+    assert (folder / "two.o").read_bytes() == (folder / "one.o").read_bytes()
+
+
+def test_two_copies_of_the_plugin_are_one_line(source: Path) -> None:
+    folder = source.parent
+    for name in ("posetrl", "function_size"):
+        write_clang_config(folder / name / "mlcb.cfg", [shipped()[name]], bundle=True)
+    configs = [f"--config={folder}/{name}/mlcb.cfg" for name in ("posetrl", "function_size")]
+    done = subprocess.run([CLANG, *configs, "-Oz", "-c", source.name], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"mlcb: .*/libmlcb_llvm.so is a second copy of the plugin: expected one configuration, .*\n", done.stderr)
+    assert not (folder / "collatz.o").exists()
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-Oz", "-O3"])
@@ -110,6 +134,15 @@ def test_profile_of_stock_is_used(config: Path, source: Path) -> None:
     assert '!"function_entry_count"' in (source.parent / "used.ll").read_text()
 
 
+def test_samples_are_used(config: Path, source: Path) -> None:
+    (source.parent / "samples").write_text("main:1000:0\n 4: 500\nlength:4000:10\n 0: 4000\n")
+    counted = []
+    for which, name in ((config, "own.ll"), (None, "stock.ll")):
+        clang(which, source.parent, "-O2", "-gline-tables-only", "-fprofile-sample-use=samples", "-emit-llvm", "-S", source.name, "-o", name)
+        counted.append(re.findall(r'!"function_entry_count", i64 \d+', (source.parent / name).read_text()))
+    assert counted[0] == counted[1] != []
+
+
 def test_coverage_counts_what_stock_counts(config: Path, source: Path) -> None:
     reports = []
     for which, name in ((config, "own"), (None, "stock")):
@@ -149,6 +182,43 @@ def test_remarks_say_how_much_was_decided(config: Path, source: Path) -> None:
     assert re.search(r"remark: ((posetrl|inliner): [1-9]\d* decisions?|.*; kept: default<Oz>) \[-Rpass=mlcb\]", said)
 
 
+def test_record_of_optimizations_says_it_too(config: Path, source: Path) -> None:
+    clang(config, source.parent, "-Oz", "-fsave-optimization-record", "-c", source.name, "-o", "out.o")
+    ours = re.search(r"Pass: +mlcb\nName: +(\w+)\n(?:.*\n)*?  - String: +'?(.*?)'?\n", (source.parent / "out.opt.yaml").read_text())
+    assert ours
+    assert re.search(r"(posetrl|inliner): [1-9]\d* decisions?|kept: ", ours[2])
+
+
+@pytest.mark.parametrize("policy", shipped())
+def test_object_is_the_policys_own(policy: str, tmp_path: Path) -> None:
+    """What else is compared with stock would be equal, too, where nobody decides."""
+    source = tmp_path / "program.c"
+    loops = kernels.source([kernel for kernel in kernels.kernels() if kernel.split == "test"])
+    source.write_text(loops if policy == "loop_distribution" else embedded("embedded/test/forth")[0].read_text())
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[policy]])
+    for which, name in ((config, "own.o"), (None, "stock.o")):
+        clang(which, tmp_path, LEVELS.get(policy, "-Oz"), "-w", "-c", source.name, "-o", name)
+    assert (tmp_path / "own.o").read_bytes() != (tmp_path / "stock.o").read_bytes()
+
+
+@pytest.mark.parametrize("policy", shipped())
+def test_little_memory_is_enough(policy: str, source: Path) -> None:
+    """As a limit of a build system's may have it: stock needs 300 MB of addresses."""
+    config = write_clang_config(source.parent / "mlcb.cfg", [shipped()[policy]])
+    limited: list[str | Path] = [
+        "bash",
+        "-c",
+        'ulimit -v 400000; exec "$@"',
+        "clang",
+        CLANG,
+        f"--config={config}",
+        LEVELS.get(policy, "-Oz"),
+        "-c",
+        source.name,
+    ]
+    assert run(limited, source.parent).stderr == ""
+
+
 def test_guard_measures_a_module_that_names_no_target(tmp_path: Path) -> None:
     (tmp_path / "plain.ll").write_text("define i32 @triple(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n")
     posetrl = ["-passes=posetrl", f"-mlcb-runner=onnx:{shipped()['posetrl']}", "-mlcb-guard", "-pass-remarks=mlcb"]
@@ -157,11 +227,12 @@ def test_guard_measures_a_module_that_names_no_target(tmp_path: Path) -> None:
 
 
 def test_ccache_has_no_stale_hit(source: Path) -> None:
-    """A configuration of the same policies is a hit, one of others is none."""
+    """A configuration of the same policy is a hit, one of another in its place is none."""
     folder = source.parent
     hits = []
     for policy in ("posetrl", "posetrl", "inliner"):
-        config = write_clang_config(folder / "mlcb-{digest}.cfg", [shipped()[policy]])
+        shutil.copytree(shipped()[policy], folder / "policy", dirs_exist_ok=True)
+        config = write_clang_config(folder / "mlcb-{digest}.cfg", [folder / "policy"])
         said = run(["env", f"CCACHE_DIR={folder}/cache", "ccache", CLANG, f"--config={config}", "-Oz", "-c", source.name], folder)
         assert said.stderr == ""
         hits.append(int(statistics(folder)["direct_cache_hit"]))

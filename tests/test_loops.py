@@ -2,6 +2,7 @@
 """Loops are split as somebody says, and the program stays right: kernels of known sums, drawn ones, and whole programs."""
 
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -69,6 +70,27 @@ def test_split_kernels_print_the_same(answer: str, build: str, tmp_path: Path, e
 @pytest.mark.parametrize("answer", [*(f"cuts={mask}" for mask in MASKS), *(f"random={seed}" for seed in range(32))])
 def test_kernels_print_the_same_whatever_is_cut(answer: str, build: str, tmp_path: Path, expected: list[str]) -> None:
     assert sums(tmp_path, source(kernels()), *BUILDS[build], *splitting(answer)) == expected
+
+
+def test_many_loops_of_a_function_take_little_time(tmp_path: Path) -> None:
+    """Linear in their number: a small part of what -O3 takes, of which it took five times."""
+    loop = "  for (int i = 1; i < n; ++i) { a[i] = a[i - 1] * c[i]; b[i] = c[i] * 3.0f; }\n"
+    (tmp_path / "loops.c").write_text(f"void f(float *restrict a, float *restrict b, const float *restrict c, int n) {{\n{350 * loop}}}\n")
+    (tmp_path / "loops.bc").write_bytes(compiled(tmp_path / "loops.c", "-O1", "-emit-llvm", "-fno-unroll-loops"))
+    split, stock = (
+        min(
+            cpu_seconds(toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", f"-passes={passes}", tmp_path / "loops.bc")
+            for _ in range(3)
+        )
+        for passes in ("mlcb-loop-distribute<always>", "default<O3>")
+    )
+    assert split < stock / 2
+
+
+def cpu_seconds(*command: object) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([str(part) for part in (*command, "-o", "/dev/null")], check=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 @pytest.mark.parametrize("first", [0])

@@ -8,20 +8,27 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 
 #include <cstdio>
+#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace llvm;
 
-/// Before any other constructor of the plugin: with another LLVM than it was built for, none of them is safe.
+/// Before any other constructor of the plugin: with another LLVM than it was built for, none of them is safe, and of a second copy of it LLVM takes no
+/// options.
 __attribute__((constructor(101))) static void checkHost() {
   unsigned Major, Minor, Patch;
   LLVMGetVersion(&Major, &Minor, &Patch);
-  if (Major == LLVM_VERSION_MAJOR && Minor == LLVM_VERSION_MINOR)
+  if (Major != LLVM_VERSION_MAJOR || Minor != LLVM_VERSION_MINOR)
+    std::fprintf(stderr, "mlcb: this plugin is built for LLVM %d.%d, the tool that loads it is LLVM %u.%u\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
+                 Major, Minor);
+  else if (Dl_info Here; cl::getRegisteredOptions().contains("mlcb-runner") && dladdr(reinterpret_cast<void *>(&checkHost), &Here))
+    std::fprintf(stderr, "mlcb: %s is a second copy of the plugin: expected one configuration, which mlcb clang-config writes for several policies\n",
+                 Here.dli_fname);
+  else
     return;
-  std::fprintf(stderr, "mlcb: this plugin is built for LLVM %d.%d, the tool that loads it is LLVM %u.%u\n", LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
-               Major, Minor);
   _exit(1);
 }
 

@@ -6,17 +6,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.projects import page
 from scripts.projects.build import BuildError, Built, build, run_workload
-from scripts.projects.recipe import WAYS, Project, projects
+from scripts.projects.recipe import WAYS, Project, Way, made_from, projects
 
 WORK = Path("build/projects")
-Deciders = Mapping[str, Sequence[str]]
-"""Who decides, by the name of a way: see ``Way.decided_by``."""
 RUNS = 3
 """Of each workload; the fastest counts."""
 
@@ -32,24 +29,23 @@ def main() -> int:
     known = {project.name: project for project in projects()}
     if unknown := set(given.projects) - set(known):
         parser.error(f"{', '.join(sorted(unknown))}: expected one of {', '.join(known)}")
-    deciders = {way.name: way.decided_by() for way in WAYS}
-    left = [project for name, project in known.items() if name in (given.projects or known) and not _is_done(project, deciders)]
+    left = [project for name, project in known.items() if name in (given.projects or known) and not _is_done(project)]
     cores, ends = list(map(int, given.cores.split(","))), time.monotonic() + 60 * given.minutes
 
     def play(project: Project) -> None:
         if time.monotonic() < ends:
-            _play(project, deciders)
+            _play(project)
 
     with ThreadPoolExecutor(len(cores), initializer=lambda: os.sched_setaffinity(0, {cores.pop()})) as pool:
         failed = [error for future in [pool.submit(play, project) for project in left] if (error := future.exception())]
-    results = {name: _results(project) for name, project in known.items() if _is_done(project, deciders)}
+    results = {name: _results(project) for name, project in known.items() if _is_done(project)}
     given.output.write_text(page.text(results))
     failures = [*map(str, failed), *page.failures(results)]
     print(*failures, f"{given.output}: {len(results)} of {len(known)} projects, {len(failures)} failures", sep="\n")
     return bool(failures)
 
 
-def _play(project: Project, deciders: Deciders) -> None:
+def _play(project: Project) -> None:
     """Builds a project in all ways, one after another, then runs their workloads in turns.
 
     Raises:
@@ -60,7 +56,7 @@ def _play(project: Project, deciders: Deciders) -> None:
     found: dict[str, Built] = {}
     for number, way in enumerate(WAYS):
         file, work = _file(project, way.name), _folder(project, number)
-        if work.exists() and _is_built(file, deciders[way.name]):
+        if work.exists() and _is_built(project, way):
             found[way.name] = Built.read(file)
             continue
         try:
@@ -97,12 +93,13 @@ def _done(project: Project) -> Path:
     return WORK / "results" / project.name / "done"
 
 
-def _is_done(project: Project, deciders: Deciders) -> bool:
-    return _done(project).exists() and all(_is_built(_file(project, way.name), deciders[way.name]) for way in WAYS)
+def _is_done(project: Project) -> bool:
+    return _done(project).exists() and all(_is_built(project, way) for way in WAYS)
 
 
-def _is_built(file: Path, deciders: Sequence[str]) -> bool:
-    return file.exists() and Built.read(file).decided_by == deciders
+def _is_built(project: Project, way: Way) -> bool:
+    file = _file(project, way.name)
+    return file.exists() and Built.read(file).made_from == made_from(project, way)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mlcb_gym import toolchain
 from mlcb_gym.session.objects import loaded_sections
-from scripts.projects.recipe import Project, Way
+from scripts.projects.recipe import Project, Way, made_from
 
 COMMAND_SECONDS = 1200.0
 DATA_BYTES = 8_000_000
@@ -35,9 +35,9 @@ class Cost:
 
 @dataclass
 class Built:
-    """A build: who decided in it, costs, and of each linked file the bytes of its loaded sections and of itself, stripped."""
+    """A build: what it was made from (see ``made_from``), costs, and of each linked file the bytes of its loaded sections and of itself, stripped."""
 
-    decided_by: list[str]
+    made_from: list[str]
     configure: Cost
     build: Cost
     sections: dict[str, dict[str, int]]
@@ -47,9 +47,14 @@ class Built:
     runs: list[float] = field(default_factory=list)
 
     @property
+    def linked_files(self) -> dict[str, int]:
+        """Bytes of all sections that are loaded and lie in a file, of each file."""
+        return {file: sum(sections.values()) for file, sections in self.sections.items()}
+
+    @property
     def linked(self) -> int:
-        """Bytes of all sections that are loaded and lie in the files."""
-        return sum(size for sections in self.sections.values() for size in sections.values())
+        """The same of all files together."""
+        return sum(self.linked_files.values())
 
     def write(self, path: Path) -> None:
         """Write it whole or not at all."""
@@ -110,7 +115,7 @@ def build(project: Project, way: Way, work: Path) -> Built:
     if missing := set(project.linked) - set(files):
         raise BuildError(f"{project.name}: {', '.join(sorted(missing))} not built")
     sections = {pattern: loaded_sections(file) for pattern, file in files.items()}
-    return Built(way.decided_by(), configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
+    return Built(made_from(project, way), configured, built, sections, {pattern: stripped(file, work) for pattern, file in files.items()}, tests)
 
 
 def run_workload(project: Project, work: Path) -> tuple[str, float]:

@@ -31,12 +31,12 @@ HEAD = """# Real projects
 
 `make check-projects` wrote this page: {count} projects of Debian 12 in their own build systems, with their own tests, by clang {version} and with
 the policies that ship, compiled ahead of time. They are a test split: nothing was trained on them, or chosen by them. Policies decide whatever the
-level; they were taught at -Oz (posetrl, inliner), -O2 (eviction, priority) and -O3 (loop_distribution).
+level; they were taught at -Oz (posetrl, inliner, function_size), -O2 (eviction, priority) and -O3 (loop_distribution).
 
 Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
-are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of these
-processes: the guard's forks are processes too, and share theirs. Run time is the processor time of a workload of a project's users, the fastest of {runs} in
-turns. The last row is stock against stock: what differs there is noise.
+are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of
+these processes: the guard's forks are processes too, and share theirs. Run time is the processor time of a workload of a project's users, the fastest
+of {runs} in turns. The last row is stock against stock: what differs there is noise.
 
 {machine}.
 
@@ -49,7 +49,9 @@ def text(results: Results) -> str:
     parts = [_head(results), *_table(["", *COLUMNS], ([way.name, *(_overall(results, way, column) for column in COLUMNS)] for way in compared))]
     for column, (unit, written) in EACH.items():
         parts += [f"\n## Every project: {column}\n\nStock -Oz in {unit}, the others as ratios to stock of their levels.\n\n"]
-        parts += _table(["", "-Oz", *(way.name for way in compared)], (_each(name, built, compared, column, written) for name, built in results.items()))
+        parts += _table(
+            ["", "-Oz", *(way.name for way in compared)], (_each(name, built, compared, column, written) for name, built in results.items())
+        )
     sized = [way for way in compared if not way.again]
     parts += ["\n## Linked bytes by section\n\nBytes of all projects together, against stock.\n\n"]
     parts += _table(["", *SECTIONS], ([way.name, *(_of_section(results, way, section) for section in SECTIONS)] for way in sized))
@@ -66,8 +68,9 @@ def failures(results: Results) -> Iterator[str]:
                 yield f"{name}, {way.name}: tests: {ours.tests}; of stock: {stock.tests}"
             if ours.output != stock.output:
                 yield f"{name}, {way.name}: its workload wrote something else than stock's"
-            if (way.guard or way.candidates) and "posetrl" in way.tasks and ours.linked > 1.001 * stock.linked:
-                yield f"{name}, {way.name}: {ours.linked} bytes linked, stock {stock.linked}"
+            for file, bytes_ in ours.linked_files.items() if way.guard or way.candidates else ():
+                if bytes_ > 1.001 * stock.linked_files[file]:
+                    yield f"{name}, {way.name}: {file} has {bytes_} bytes linked, stock's {stock.linked_files[file]}"
 
 
 def _head(results: Results) -> str:

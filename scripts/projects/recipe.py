@@ -4,6 +4,7 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -57,11 +58,6 @@ class Way:
         """Stock at the same level."""
         return Way(self.level)
 
-    def decided_by(self) -> list[str]:
-        """Return the names of the compiled policies, which have a digest of each, and a digest of the plugin that asks them; nothing of stock."""
-        asked = [compiled(shipped()[task]).name for task in self.tasks]
-        return [*asked, sha256(toolchain.plugin().read_bytes()).hexdigest()[:16]] if asked else []
-
     def flags(self, folder: Path) -> str:
         """Write a configuration into a folder where one is needed; return the flags of the compiler."""
         if not self.tasks:
@@ -91,6 +87,23 @@ WAYS = (
     Way("-Oz", again=True),
 )
 """Stock first: others are compared with it. The last one says how much two builds by stock differ."""
+
+
+def made_from(project: Project, way: Way) -> list[str]:
+    """Return what a build of a project depends on: clang's version, a digest of the recipe, and, where policies decide, the names that they have
+    compiled, with a digest of each, and a digest of the plugin that asks them."""
+    asked = [compiled(shipped()[task]).name for task in way.tasks]
+    plugin = [_digest(toolchain.plugin().read_bytes())] if asked else []
+    return [_clang_version(), _digest(repr(project).encode()), *asked, *plugin]
+
+
+@cache
+def _clang_version() -> str:
+    return toolchain.version_of(toolchain.tool("clang"))
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()[:16]
 
 
 def projects() -> Iterator[Project]:
