@@ -23,7 +23,7 @@ TINY = {
     "reading_a_card": {"--programs embedded/test": "--programs embedded/test/aes"},
     "own_compiler": {
         "-S . -B build/library -DMLCB_LLVM=OFF": f"-G Ninja -S {ROOT} -B {LIBRARY} -DMLCB_TESTS=ON -DMLCB_LLVM=OFF",
-        "--build build/library": f"--build {LIBRARY} --target mlcb_core mlcb_c",
+        "--build build/library": f"--build {LIBRARY} --target mlcb_core mlcb_c mlcb_grpc mlcb_serdes_json mlcb_serdes_protobuf",
         "--install build/library": f"--install {LIBRARY}",
     },
 }
