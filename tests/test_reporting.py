@@ -121,10 +121,25 @@ def test_browser_draws_the_page(runs: list[Path], evaluated: Path, tmp_path: Pat
     )
     run_sweep(sweep, tmp_path / "sweep", Console(file=io.StringIO()))
     write_report([*runs, evaluated, tmp_path / "sweep"], tmp_path / "report.html")
-    shot = tmp_path / "page.png"
-    command = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,9000", f"--screenshot={shot}"]
-    subprocess.run([*command, (tmp_path / "report.html").as_uri()], check=True, capture_output=True, timeout=120)
-    pixels = np.round(imread(shot)[..., :3] * 255).astype(int)
-    drawn = (abs(pixels - BLUE) < 4).all(axis=2).sum(axis=1)
-    assert drawn[:900].sum() > 200, "no learning curve at the top"
-    assert (pixels[4000:] != 255).any(), "nothing below"
+    boxes, pixels = drawn(tmp_path / "report.html", tmp_path)
+    # two curves, what each run took its time for and chose, the evaluation's programs, the sweep's trials
+    assert len(boxes) == 2 + len(runs) + 1 + 1
+    pictures = [pixels[y : y + height, x : x + width] for x, y, width, height in boxes]
+    for picture in pictures:
+        assert picture.shape[0] > 100
+        assert picture.shape[1] > 300
+        assert ((picture != 255).any(axis=2)).mean() > 0.005, "an empty picture"
+    assert (abs(pictures[0] - BLUE) < 4).all(axis=2).sum() > 100, "no learning curve"
+
+
+def drawn(page: Path, folder: Path) -> tuple[list[list[int]], np.ndarray]:
+    """Where a browser puts the pictures of a page (x, y, width, height), and what it draws in all."""
+    asking = "document.body.dataset.boxes = [...document.images].map(i => [i.x, i.y, i.width, i.height].map(Math.round))"
+    asked, shot = folder / "asked.html", folder / "page.png"
+    asked.write_text(f"{page.read_text()}<script>addEventListener('load', () => {{ {asking} }})</script>")
+    command = ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,9000"]
+    dom = subprocess.run([*command, "--dump-dom", asked.as_uri()], check=True, capture_output=True, text=True, timeout=120).stdout
+    subprocess.run([*command, f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True, timeout=120)
+    (numbers,) = re.findall(r'data-boxes="([\d,]+)"', dom)
+    boxes = np.array(numbers.split(","), int).reshape(-1, 4).tolist()
+    return boxes, np.round(imread(shot)[..., :3] * 255).astype(int)

@@ -69,7 +69,6 @@ def train(
         if not resume:  # a run holds its own
             find_programs(begun.environment, begun.validation)  # what is wrong with them is known before anything starts
     options.join(address)
-    weights = None if resume else begun.weights()
     try:
         best = training.train(
             begun.environment,
@@ -78,7 +77,7 @@ def train(
             output=output,
             budget=budget,
             resume=resume,
-            weights=weights,
+            weights=begun.weights,
             weights_from=begun.weights_from,
         )
     except KeyboardInterrupt:

@@ -38,11 +38,12 @@ class Checkpoints:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other trainings out of the folder, which is made where there is none.
+        """Keep other trainings out of the folder, which is made where there is none, and goes again where nothing was written to it.
 
         Raises:
             TrainingError: another training holds it, or it cannot be written to.
         """
+        made = not self.output.exists()
         try:
             self.output.mkdir(parents=True, exist_ok=True)
             opened = (self.output / LOCK).open("w")
@@ -53,7 +54,11 @@ class Checkpoints:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise TrainingError(f"{self.output}: another training writes to it, expected another folder") from None
-            yield
+            try:
+                yield
+            finally:
+                if made and [entry.name for entry in self.output.iterdir()] == [LOCK]:
+                    shutil.rmtree(self.output)
 
     def save(self, write: Callable[[Path], None], iteration: int, *, best: bool) -> Path:
         """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best.

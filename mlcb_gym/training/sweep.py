@@ -49,7 +49,7 @@ class Sweep:
         searcher: ``random``, or ``optuna``, which learns from the trials that ended.
 
     Raises:
-        TrainingError: there is no such scheduler or searcher, or the budget allows no update.
+        TrainingError: there is no such scheduler or searcher, the budget allows no update, or the space does not fit the recipe or the scheduler.
     """
 
     environment: Environment
@@ -67,6 +67,7 @@ class Sweep:
                 raise TrainingError(f"{what} {value}: expected one of {', '.join(get_args(known))}")
         if self.budget.iterations < 1 or self.budget.seconds <= 0:
             raise TrainingError(f"iterations={self.budget.iterations}, seconds={self.budget.seconds:g}: expected time for one update or more")
+        self._search()
 
     def tuner(self, output: Path, *, callbacks: Sequence[Callback] = ()) -> Tuner:
         """Return the tuner of a new sweep; Ray is started where it does not run.
@@ -75,7 +76,7 @@ class Sweep:
             callbacks: Tune's, which can be pickled.
 
         Raises:
-            TrainingError: the folder holds a sweep already, or the space does not fit the recipe or the scheduler.
+            TrainingError: the folder holds a sweep already.
         """
         check_folder(output, resume=False)
         made = self._tuner(output, callbacks)
@@ -112,7 +113,8 @@ class Sweep:
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"algorithm": self.recipe.algorithm}
 
-    def _tuner(self, output: Path, callbacks: Sequence[Callback]) -> Tuner:
+    def _search(self) -> tuple[dict[str, Any], TuneConfig]:
+        """Return what is searched, and how."""
         space = search_space(self.recipe, self.space)
         how = TuneConfig(
             metric=RATIO,
@@ -121,6 +123,10 @@ class Sweep:
             scheduler=scheduler(self.scheduler, space, self.budget),
             search_alg=searcher(self.searcher, beside=self.scheduler, seed=self.recipe.seed),
         )
+        return space, how
+
+    def _tuner(self, output: Path, callbacks: Sequence[Callback]) -> Tuner:
+        space, how = self._search()
         kept = CheckpointConfig(num_to_keep=KEPT, checkpoint_score_attribute=RATIO, checkpoint_score_order="min", checkpoint_frequency=1)
         where = RunConfig(
             name=output.absolute().name,

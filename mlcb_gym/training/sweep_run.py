@@ -23,9 +23,9 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
         TrainingError: what is declared does not fit; the folder is in use, holds a sweep already, or none to resume; no trial came to a validation.
     """
     check_folder(output, resume=resume)
-    check_learns(sweep.recipe, sweep.environment)
     sweep.recipe.config(sweep.environment)
     find_programs(sweep.environment, sweep.validation)
+    check_learns(sweep.recipe, sweep.environment)
     with Checkpoints(output).held():
         lines = [Lines(sweep.trials)]
         tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)

@@ -2,23 +2,23 @@
 """A training run: its algorithm begins or goes on, and the loop runs in a folder."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import torch
 from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import TENSORBOARD, Curves
+from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.loop import Budget, Loop
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.recipe import Recipe
-from mlcb_gym.training.trainer import Trainer
+from mlcb_gym.training.trainer import Trainer, Weights
 from mlcb_gym.training.training_env import Environment
 
 __all__ = ["Budget", "check_output", "train"]
@@ -32,7 +32,7 @@ def train(
     output: Path,
     budget: Budget,
     resume: bool = False,
-    weights: Mapping[str, torch.Tensor] | None = None,
+    weights: Weights | Callable[[], Weights | None] | None = None,
     weights_from: Mapping[str, Any] | None = None,
     console: Console | None = None,
 ) -> Path:
@@ -43,7 +43,8 @@ def train(
         validation: programs that ``environment.arguments["programs"]`` could also name, not learnt from; on ``resume``, those of the run.
         output: gets ``checkpoints/`` with the links ``last`` and ``best`` into it, and ``tensorboard/``.
         resume: go on from ``output``'s last checkpoint, with the recipe and environment stored there.
-        weights: start from this state of the RLModule (see ``distill``), its feature statistics included; not read on ``resume``.
+        weights: start from this state of the RLModule (see ``distill``), its feature statistics included, or from what this function learns once
+            all else that is asked for is known to be possible; not read on ``resume``.
         weights_from: where these are from, in values that JSON can hold: the run keeps it.
 
     Raises:
@@ -57,10 +58,14 @@ def train(
     with ExitStack() as stack:
         stack.enter_context(checkpoints.held())
         last = check_output(output, resume=resume)
+        if callable(weights) and last is None:
+            recipe.config(environment)
+            check_learns(recipe, environment)
+            weights = weights()
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
         begun_with = {"validate_every": budget.validate_every, "weights": weights_from or {}}
-        begin = partial(Trainer.begin, environment, recipe, validation, weights, begun_with)
+        begin = partial(Trainer.begin, environment, recipe, validation, None if callable(weights) else weights, begun_with)
         made = begin() if last is None else Trainer.resume(last, environment, validation)
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:

@@ -31,6 +31,7 @@ from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.run import Progress, Run, current_commit
 from mlcb_gym.training.training_env import Environment, Sampled, TrainingEnv, training_env
 
+Weights = Mapping[str, torch.Tensor]
 SILENT_SECONDS = 300.0
 RETRY_SECONDS = 0.2
 
@@ -70,7 +71,7 @@ class Trainer:
         environment: Environment,
         recipe: Recipe,
         validation: Sequence[Any],
-        weights: Mapping[str, torch.Tensor] | None = None,
+        weights: Weights | None = None,
         begun_with: Mapping[str, Any] | None = None,
     ) -> Self:
         """Begin a run; by default its features are standardised by random episodes.
@@ -81,9 +82,10 @@ class Trainer:
         Raises:
             TrainingError: the recipe does not learn the environment, or ``weights`` are of another network.
         """
-        start_ray(recipe.processes)
+        config = recipe.config(environment)
         check_learns(recipe, environment)
-        algorithm = recipe.config(environment).build_algo()
+        start_ray(recipe.processes)
+        algorithm = config.build_algo()
         env = training_env(algorithm).unwrapped.envs[0]
         names = [str(getattr(program, "uri", program)) for program in validation]
         run = Run(recipe, environment, env.task_spec.declared, len(env.programs), current_commit(), names, begun_with=begun_with or {})

@@ -67,13 +67,14 @@ def write(folder: Path, results: Results) -> None:
     tables = {task: list(rows(task, results)) for task in SUBJECTS}
     folder.mkdir(parents=True, exist_ok=True)
     plot(folder / PLOT, tables)
+    played = sorted({cell.seed for cell in results})
     commits = Counter(result.commit for result in results.values())
     text = [
         "# Is learning worth it?",
         "",
-        f"Every task by every method with {MINUTES:g} minutes on a core and the defaults of `mlcb train`. `make study` measures it, cell by cell;",
-        "what was not played yet is left out.",
-        f"Seeds {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
+        f"{', '.join(SUBJECTS)}: each by every method that learns it, with {MINUTES:g} minutes on a core and the defaults of `mlcb train`.",
+        "DQN learns one agent, and values, as priority's, cannot be searched. `make study` measures it, cell by cell; what was not played yet is left out.",
+        f"Seed{'s' * (len(played) > 1)} {', '.join(map(str, played))} of {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
         "",
         "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",
         "the mean of its seeds, intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so that test alone is a",
