@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import cpu
+from mlcb_gym.envs import env_class
 from mlcb_gym.evaluation.statistics import Estimate, estimate
 from mlcb_gym.rollout.trace import geomean
 from scripts.study.plan import MINUTES, SEARCH, SEEDS, SPLITS, START, SUBJECTS, Cell
@@ -52,8 +53,9 @@ def rows(task: str, results: Results) -> Iterator[Row]:
     start = results.get(Cell(task, START, SEEDS[0]))
     if start is not None:
         nulls = {method: Row.of(method, [Result(ratios, projects=start.projects)]) for method, ratios in start.references.items()}
-        fixed = [row for method, row in nulls.items() if method != RANDOM and not method.endswith("guarded")]
-        yield nulls[RANDOM]
+        others = env_class(task).record.stock_ways
+        fixed = [row for method, row in nulls.items() if method not in (RANDOM, *others) and not method.endswith("guarded")]
+        yield from (nulls[method] for method in (RANDOM, *others) if method in nulls)
         best = min(fixed, key=lambda row: row.estimates["validation"].mean)
         yield Row(f"best fixed answer: {best.method}", best.seeds, best.estimates)
     for method in (START, *SUBJECTS[task].methods):
@@ -73,8 +75,10 @@ def write(folder: Path, results: Results) -> None:
         "# Is learning worth it?",
         "",
         f"{', '.join(SUBJECTS)}: each by every method that learns it, with {MINUTES:g} minutes on a core and the defaults of `mlcb train`.",
-        "DQN learns one agent, and values, as priority's, cannot be searched. `make study` measures it, cell by cell; what was not played yet is left out.",
-        f"Seed{'s' * (len(played) > 1)} {', '.join(map(str, played))} of {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()}; commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
+        "DQN learns one agent, and values, as priority's, cannot be searched. `make study` measures it, cell by cell; what was not played yet is",
+        "left out.",
+        f"Seed{'s' * (len(played) > 1)} {', '.join(map(str, played))} of {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()};",
+        f"commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
         "",
         "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",
         "the mean of its seeds, intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so that test alone is a",
