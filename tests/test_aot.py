@@ -200,7 +200,7 @@ def test_functions_of_compiled_models_are_those_of_the_c_library(tmp_path: Path)
 
 
 def test_operator_that_cannot_be_compiled_is_left_to_onnx_runtime(twice: Path, tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"emx-onnx-cgen cannot compile it \(.*Twice.*\); deploy it with onnx:"):
+    with pytest.raises(PolicyError, match=r"twice: operators of its own cannot be compiled; deploy it with onnx:"):
         compile_policy(twice, tmp_path / "policy.so")
     assert list(tmp_path.glob("policy.so*")) == []
 
@@ -264,21 +264,32 @@ def test_bad_file_is_one_line_and_no_output(compiled: Path, damage: str, compile
     assert_refused(done, expected, tmp_path / "out")
 
 
+def test_operators_run_only_where_they_are_trusted(twice: Path, tmp_path: Path) -> None:
+    with pytest.raises(_native.InvalidArgument, match=r"its custom_operators, operators\.so, are code: expected onnx:FOLDER\?trust=code"):
+        _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
+    with pytest.raises(_native.InvalidArgument, match="trust is 'all', expected code"):
+        _native.Compiler.open(f"onnx:{twice}?trust=all")
+    with pytest.raises(PolicyError, match=r"its custom_operators are code, .*: expected --trust"):
+        write_clang_config(tmp_path / "mlcb.cfg", [twice])
+    written = write_clang_config(tmp_path / "mlcb.cfg", [twice], trust=True)
+    assert f"-mlcb-runner=onnx:{twice}?trust=code\n" in written.read_text()
+
+
 def test_operators_of_the_policys_own_library_are_run(twice: Path) -> None:
-    with closing(_native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())) as compiler:
+    with closing(_native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())) as compiler:
         assert compiler.observe(0, {"x": np.array([21], np.float32)}) == 42
 
 
 def test_policy_without_its_operators_is_refused(twice: Path) -> None:
     (twice / "operators.so").unlink()
     with pytest.raises(_native.SystemError_, match=r"operators\.so: No such file"):
-        _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
+        _native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())
 
 
 def test_library_that_registers_no_operators_is_refused(twice: Path) -> None:
     foreign(twice / "operators.so")
     with pytest.raises(_native.InvalidArgument, match=r"operators\.so: .*RegisterCustomOps"):
-        _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
+        _native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())
 
 
 @pytest.mark.parametrize("name", ["../operators.so", "/tmp/operators.so", "..", "", 7])
@@ -286,11 +297,11 @@ def test_operators_are_a_file_of_the_policys_folder(twice: Path, name: object) -
     manifest = json.loads((twice / "policy.json").read_text())
     (twice / "policy.json").write_text(json.dumps(manifest | {"custom_operators": name}))
     with pytest.raises(_native.InvalidArgument, match=r"'custom_operators' is .*, expected the name of a file beside it"):
-        _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
+        _native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())
 
 
 def test_operators_are_no_link_out_of_the_policys_folder(twice: Path, tmp_path: Path) -> None:
     (twice / "operators.so").rename(tmp_path / "elsewhere.so")
     (twice / "operators.so").symlink_to(tmp_path / "elsewhere.so")
     with pytest.raises(_native.InvalidArgument, match=r"is a link out of the policy's folder"):
-        _native.Compiler.open(f"onnx:{twice}", (twice / "task.json").read_text())
+        _native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())

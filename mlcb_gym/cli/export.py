@@ -66,6 +66,7 @@ def clang_config(
     jobs: Annotated[int, typer.Option(min=1, help="Trials of the guard at once; under make no more than it has slots for.")] = 1,
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     bundle: Annotated[bool, typer.Option(help="Copy plugin and policies beside the file, which then works wherever the folder lies.")] = False,
+    trust: Annotated[bool, typer.Option("--trust", help="Let policies' own operators, which are code, run in the compiler.")] = False,
     aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
 ) -> None:
     """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
@@ -80,7 +81,8 @@ def clang_config(
     def uri(policy: Path) -> str:
         return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
 
-    written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, bundle=bundle, uri=uri)
+    asked = {"guard": guard, "candidates": candidates, "jobs": jobs, "lto": lto, "bundle": bundle, "trust": trust}
+    written = write_clang_config(output, policies, uri=uri, **asked)  # type: ignore[arg-type]
     print(f"{clang} --config={written.resolve()}")
     if lto:
         print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)

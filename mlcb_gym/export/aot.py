@@ -48,6 +48,8 @@ def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Pat
     manifest, level = read_manifest(folder), cpu or default_cpu()
     if level not in CPUS:
         raise PolicyError(f"--cpu {level}: expected one of {', '.join(CPUS)}")
+    if "custom_operators" in manifest:
+        raise PolicyError(f"{folder}: operators of its own cannot be compiled; deploy it with onnx:")
     with closing(_native.Compiler.open(f"onnx:{folder}", json.dumps(manifest["spec"]))) as compiler:  # so its models fit its task
         spec = compiler.spec
     agents = json.loads(spec)["agents"]

@@ -35,6 +35,7 @@ def write_clang_config(
     jobs: int = 1,
     lto: bool = False,
     bundle: bool = False,
+    trust: bool = False,
     uri: Callable[[Path], str] = runner_uri,
 ) -> Path:
     """Write a file for ``clang --config=FILE``, whole or not at all, and return its path.
@@ -49,22 +50,26 @@ def write_clang_config(
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
         bundle: copy the plugin, its vocabulary and the policies to the folder of the file, which names them relative to itself: the folder works
             wherever it lies, on machines without this package, too.
+        trust: whether code of the policies, their custom operators, may run in the compiler.
         uri: from a policy, once all have been checked, to the URI of its runner.
 
     Raises:
-        PolicyError: some are no policies, two are for one task, the guard cannot compare what one decides, none has candidates, or there are jobs
-            for no guard.
+        PolicyError: some are no policies, or have code that is not trusted, two are for one task, the guard cannot compare what one decides, none has
+            candidates, or there are jobs for no guard.
     """
     guard = guard or candidates > 0
     if jobs > 1 and not guard:
         raise PolicyError(f"jobs={jobs}: only the guard tries several ways, expected it or candidates, or one job")
-    _check(policies, guard=guard, candidates=candidates)
+    _check(policies, guard=guard, candidates=candidates, trust=trust)
     path.parent.mkdir(parents=True, exist_ok=True)
     place = partial(_copied, path.parent) if bundle else Path.absolute
     runners = [uri(policy).partition(":") for policy in policies]
     if bundle and len(names := [Path(file).name for _, _, file in runners]) > len(set(names)):
         raise PolicyError(f"{', '.join(names)}: expected policies of different names, to lie in one folder")
-    options = [f"-mlcb-vocabulary={place(toolchain.vocabulary())}", *(f"-mlcb-runner={kind}:{place(Path(policy))}" for kind, _, policy in runners)]
+    options = [
+        f"-mlcb-vocabulary={place(toolchain.vocabulary())}",
+        *(f"-mlcb-runner={kind}:{place(Path(policy))}{_trusted(Path(policy))}" for kind, _, policy in runners),
+    ]
     options += ([f"-mlcb-candidates={candidates}"] if candidates else ["-mlcb-guard"]) * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
@@ -79,6 +84,15 @@ def write_clang_config(
     ]
     _write(path, [*compiling, *linking])
     return path
+
+
+def _trusted(policy: Path) -> str:
+    """Return what a runner's URI adds where the policy has code that is trusted."""
+    return "?trust=code" if _has_code(policy) else ""
+
+
+def _has_code(policy: Path) -> bool:
+    return policy.is_dir() and "custom_operators" in read_manifest(policy)
 
 
 def _copied(folder: Path, file: Path) -> str:
@@ -122,8 +136,9 @@ def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}")
 
 
-def _check(policies: Sequence[Path], *, guard: bool, candidates: int) -> None:
-    """Raise a PolicyError that names all that are no policies, two for one task, or not for the guard; or where candidates are asked of none."""
+def _check(policies: Sequence[Path], *, guard: bool, candidates: int, trust: bool) -> None:
+    """Raise a PolicyError that names all that are no policies, not trusted, two for one task, or not for the guard; or where candidates are asked of
+    none."""
     decides: dict[str, Path] = {}
     wrong: list[str] = []
     tried = False
@@ -138,6 +153,8 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int) -> None:
             wrong.append(f"{policy}: decides about {task}, as {decides[task]} does: expected one policy for each task")
         elif guard and not record.guardable:
             wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
+        if not trust and _has_code(policy):
+            wrong.append(f"{policy}: its custom_operators are code, which would run in the compiler: expected --trust, or another policy")
         decides.setdefault(task, policy)
         tried |= bool(record.candidates(made["parameters"])) or record.measured_candidates is not None
     if candidates and not wrong and not tried:

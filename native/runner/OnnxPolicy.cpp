@@ -12,9 +12,12 @@ namespace mlcb {
 namespace {
 
 /// The path of the policy's library of operators, which is code: it lies in the policy's own folder, and is no link out of it.
-Expected<std::string> customOperators(const std::string &Folder, const std::string &File) {
+Expected<std::string> customOperators(const std::string &Folder, const std::string &File, bool TrustsCode) {
   if (File.empty())
     return "";
+  if (!TrustsCode)
+    return fail(ErrorKind::InvalidArgument, Folder + ": its custom_operators, " + File +
+                                                ", are code: expected onnx:FOLDER?trust=code (mlcb clang-config --trust) if it may run here");
   std::error_code Missing;
   const auto Own = std::filesystem::canonical(Folder, Missing), Path = std::filesystem::canonical(Own / File, Missing);
   if (Missing)
@@ -24,12 +27,12 @@ Expected<std::string> customOperators(const std::string &Folder, const std::stri
   return Path.string();
 }
 
-Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder) {
+Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder, bool TrustsCode) {
   const std::string Path = Folder + "/policy.json";
   auto Manifest = readFile(Path).and_then([&](const std::string &Text) { return PolicyManifest::parse(Path, Text); });
   if (!Manifest)
     return Unexpected(Manifest.error());
-  auto Operators = customOperators(Folder, Manifest->CustomOperators);
+  auto Operators = customOperators(Folder, Manifest->CustomOperators, TrustsCode);
   if (!Operators)
     return Unexpected(Operators.error());
   auto Policy = std::make_shared<OnnxPolicy>(std::move(*Manifest));
@@ -75,8 +78,8 @@ Expected<std::shared_ptr<const OnnxPolicy>> shared(const std::string &Path, cons
 
 } // namespace
 
-Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::open(const std::string &Folder) {
-  return shared(Folder, "", [&] { return load(Folder); });
+Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::open(const std::string &Folder, bool TrustsCode) {
+  return shared(Folder, TrustsCode ? "code" : "", [&] { return load(Folder, TrustsCode); });
 }
 
 Expected<std::shared_ptr<const OnnxPolicy>> OnnxPolicy::ofModel(const std::string &Path, const BoundSpec &Spec) {

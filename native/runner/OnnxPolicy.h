@@ -12,7 +12,7 @@ struct OnnxPolicy {
   PolicyManifest Manifest;
   std::vector<OnnxModel> Models; // [agent]
 
-  static Expected<std::shared_ptr<const OnnxPolicy>> open(const std::string &Folder);
+  static Expected<std::shared_ptr<const OnnxPolicy>> open(const std::string &Folder, bool TrustsCode);
 
   /// A model alone, for whichever task its tensors fit.
   static Expected<std::shared_ptr<const OnnxPolicy>> ofModel(const std::string &Path, const BoundSpec &Spec);

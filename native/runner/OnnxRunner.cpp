@@ -12,11 +12,11 @@ OnnxRunner::OnnxRunner(std::string ModelPath) : InProcessRunner(nullptr), ModelP
 OnnxRunner::OnnxRunner(std::shared_ptr<const OnnxPolicy> Policy) : InProcessRunner({Policy, &Policy->Manifest}), Loaded(std::move(Policy)) {}
 OnnxRunner::~OnnxRunner() = default;
 
-Expected<std::unique_ptr<ModelRunner>> OnnxRunner::open(const std::string &Path) {
+Expected<std::unique_ptr<ModelRunner>> OnnxRunner::open(const std::string &Path, bool TrustsCode) {
   std::error_code Ignored;
   if (std::filesystem::is_regular_file(Path, Ignored))
     return std::unique_ptr<ModelRunner>(new OnnxRunner(Path));
-  return OnnxPolicy::open(Path).map([](auto Policy) { return std::unique_ptr<ModelRunner>(new OnnxRunner(std::move(Policy))); });
+  return OnnxPolicy::open(Path, TrustsCode).map([](auto Policy) { return std::unique_ptr<ModelRunner>(new OnnxRunner(std::move(Policy))); });
 }
 
 bool OnnxRunner::readsInput(size_t Input, size_t Agent) const { return Loaded->Models[Agent].reads(Input); }

@@ -12,8 +12,9 @@ struct OnnxPolicy;
 class OnnxRunner final : public InProcessRunner {
 public:
   /// Loads policy.json and the models of the folder, or takes them from another runner of this process. A file is a model
-  /// alone: it is for whatever it is bound to, and loaded then. A build without ONNX refuses all.
-  static Expected<std::unique_ptr<ModelRunner>> open(const std::string &Path);
+  /// alone: it is for whatever it is bound to, and loaded then. A policy that has operators of its own, which are code, is refused unless that
+  /// is trusted. A build without ONNX refuses all.
+  static Expected<std::unique_ptr<ModelRunner>> open(const std::string &Path, bool TrustsCode);
   ~OnnxRunner() override;
 
   bool readsInput(size_t Input, size_t Agent) const override;

@@ -82,11 +82,23 @@ template <class Runner> Expected<std::unique_ptr<ModelRunner>> openLocal(const U
   return upcast(Runner::open(std::string(Where.Path)));
 }
 
+/// A policy's own operators are code, which runs only where the URI trusts it.
+Expected<std::unique_ptr<ModelRunner>> openOnnx(const Uri &Where, const InterruptCheck &) {
+  constexpr std::string_view Options[] = {"trust"};
+  if (Where.Path.empty())
+    return Where.invalid(Forms);
+  if (auto Allowed = Where.allow(Options); !Allowed)
+    return Unexpected(Allowed.error());
+  const auto Trusted = Where.option("trust");
+  if (Trusted && *Trusted != "code")
+    return Where.invalid("trust is '" + std::string(*Trusted) + "', expected code");
+  return OnnxRunner::open(std::string(Where.Path), Trusted.has_value());
+}
+
 Expected<std::unique_ptr<ModelRunner>> openDefault(std::string_view) { return std::make_unique<DefaultRunner>(); }
 
 const RunnerRegistration Own[] = {
-    {"pipe", openRemote},          {"shm", openRemote},      {"grpc", openRemote}, {"onnx", openLocal<OnnxRunner>},
-    {"aot", openLocal<AotRunner>}, {"default", openDefault},
+    {"pipe", openRemote}, {"shm", openRemote}, {"grpc", openRemote}, {"onnx", openOnnx}, {"aot", openLocal<AotRunner>}, {"default", openDefault},
 };
 
 } // namespace

@@ -12,7 +12,7 @@ Unexpected refused(std::string_view What) {
 
 } // namespace
 
-Expected<std::unique_ptr<ModelRunner>> OnnxRunner::open(const std::string &Path) { return refused("'" + Path + "'"); }
+Expected<std::unique_ptr<ModelRunner>> OnnxRunner::open(const std::string &Path, bool) { return refused("'" + Path + "'"); }
 
 struct LocalModel::Loaded {};
 
