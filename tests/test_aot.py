@@ -199,9 +199,15 @@ def test_functions_of_compiled_models_are_those_of_the_c_library(tmp_path: Path)
     np.testing.assert_allclose(y, np.arcsinh(x.astype(np.float64)), rtol=1e-6, atol=1e-44)
 
 
-def test_operator_that_cannot_be_compiled_is_left_to_onnx_runtime(twice: Path, tmp_path: Path) -> None:
+def test_operators_of_a_policys_own_are_left_to_onnx_runtime(twice: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"twice: operators of its own cannot be compiled; deploy it with onnx:"):
         compile_policy(twice, tmp_path / "policy.so")
+    assert list(tmp_path.glob("policy.so*")) == []
+
+
+def test_operator_that_is_not_compiled_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"emx-onnx-cgen cannot compile it \(.*RandomNormalLike\); deploy it with onnx:"):
+        compile_policy(write_by_hand(tmp_path / "policy", [1], "RandomNormalLike"), tmp_path / "policy.so")
     assert list(tmp_path.glob("policy.so*")) == []
 
 
