@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.session.objects import object_size
@@ -83,6 +85,16 @@ def test_what_is_linked_is_not_larger(flags: list[str], tmp_path: Path) -> None:
     assert (tmp_path / "guarded").stat().st_size <= (tmp_path / "stock").stat().st_size
     if "-shared" not in flags:
         assert run(["./guarded"], tmp_path).stdout == run(["./stock"], tmp_path).stdout
+
+
+@pytest.mark.parametrize("program", resolve("embedded/test"), ids=lambda program: program.name)
+def test_what_llc_makes_of_a_guarded_module_is_not_larger(program: Program, tmp_path: Path) -> None:
+    policy = ["-mlcb-guard", f"-mlcb-runner=onnx:{shipped()['posetrl']}", f"-mlcb-vocabulary={toolchain.vocabulary()}"]
+    for name, options in (("stock", []), ("guarded", policy)):
+        passes = [f"-load-pass-plugin={toolchain.plugin()}", "-passes=default<Oz>", *options]
+        run([toolchain.tool("opt"), *passes, program.bitcode, "-o", f"{name}.bc"], tmp_path)
+        run([toolchain.tool("llc"), "-relocation-model=pic", "-filetype=obj", f"{name}.bc", "-o", f"{name}.o"], tmp_path)
+    assert object_size(tmp_path / "guarded.o") <= object_size(tmp_path / "stock.o")
 
 
 @pytest.mark.parametrize("level", ["-Oz", "-O2"])
