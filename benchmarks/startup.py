@@ -62,7 +62,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _rounds(source: Path, configs: Iterable[tuple[str, Path]]) -> list[dict[str, tuple[float, float]]]:
-    """What compiling costs without a policy and with each configuration, in turns."""
+    """Wall and processor time of compiling, without a policy and with each configuration, in turns."""
     commands = {"without": _clang(source)} | {kind: _clang(source, f"--config={config}") for kind, config in configs}
     return [{kind: _seconds(command) for kind, command in commands.items()} for _ in range(WARM + ROUNDS)][WARM:]
 

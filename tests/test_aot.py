@@ -3,6 +3,7 @@
 
 import ctypes
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -284,6 +285,14 @@ def test_operators_run_only_where_they_are_trusted(twice: Path, tmp_path: Path) 
 def test_operators_of_the_policys_own_library_are_run(twice: Path) -> None:
     with closing(_native.Compiler.open(f"onnx:{twice}?trust=code", (twice / "task.json").read_text())) as compiler:
         assert compiler.observe(0, {"x": np.array([21], np.float32)}) == 42
+
+
+def test_name_of_a_folder_trusts_nothing(twice: Path, tmp_path: Path) -> None:
+    (tmp_path / "twice?trust=code").symlink_to(POSETRL)
+    shutil.copytree(POSETRL, tmp_path / "other?trust=code")
+    with pytest.raises(PolicyError, match=r"other\?trust=code: expected a path without '\?'"):
+        write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / "other?trust=code"])
+    assert write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / "twice?trust=code"]).read_text().count(f"onnx:{POSETRL}\n") == 1
 
 
 def test_policy_without_its_operators_is_refused(twice: Path) -> None:

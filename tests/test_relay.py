@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Workers behind gRPC: the same episodes as beside us, clones included, and the end of every session, however it ends."""
 
+import os
 import select
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from numpy.testing import assert_equal
@@ -181,7 +183,7 @@ def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:
 
 
 def test_server_on_loopback_serves_its_user_alone(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = folder() / token_name(served.uri)
+    file = token_of(served.uri)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     with monkeypatch.context() as elsewhere, closing(RemoteSession(served.uri)) as stranger:
         elsewhere.setenv(VARIABLE, str(tmp_path / "another"))
@@ -193,11 +195,11 @@ def test_server_on_loopback_serves_its_user_alone(served: Served, tmp_path: Path
 
 def test_token_of_a_server_goes_with_it() -> None:
     with serving() as served:
-        file = folder() / token_name(served.uri)
+        file = token_of(served.uri)
         assert file.exists()
     assert not file.exists()
     with serving() as killed:
-        file = folder() / token_name(killed.uri)
+        file = token_of(killed.uri)
         killed.process.kill()
         killed.process.wait()
     assert with_token(killed.uri) == killed.uri
@@ -214,14 +216,39 @@ def test_server_may_begin_after_its_client() -> None:
             configured.result(SECONDS)
 
 
+def token_of(uri: str) -> Path:
+    return folder() / token_name(urlsplit(uri).netloc)
+
+
+def test_token_is_for_one_address_alone(served: Served) -> None:
+    """At another with the same port may be somebody else."""
+    other = served.uri.replace("127.0.0.1", "127.0.0.2")
+    assert with_token(served.uri) == f"{served.uri}?token={token_of(served.uri)}"
+    assert with_token(other) == other
+
+
 def test_folder_that_others_may_open_holds_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    tmp_path.chmod(0o755)
-    with pytest.raises(TaskError, match=f"{tmp_path}: expected a folder that this user alone may open"):
+    folder().mkdir(mode=0o755)
+    with pytest.raises(TaskError, match=f"{folder()}: expected a folder that this user alone may open"):
         new_token()
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "missing" / "folder"))
-    with pytest.raises(TaskError, match="missing/folder: No such file or directory, expected a place for files of this user alone"):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "missing"))
+    with pytest.raises(TaskError, match=f"{folder()}: No such file or directory, expected a place for files of this user alone"):
         new_token()
+
+
+def test_what_else_lies_in_the_folder_stays_and_keeps_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    (tmp_path / "notes.txt").touch()
+    folder().mkdir(mode=0o700)
+    (folder() / "notes.txt").touch()
+    os.mkfifo(token_of("grpc://127.0.0.1:5000"))
+    assert with_token("grpc://127.0.0.1:5000") == "grpc://127.0.0.1:5000"
+    with new_token() as token:
+        token.publish(token_name("127.0.0.1:5001"))
+        assert with_token("grpc://127.0.0.1:5001") != "grpc://127.0.0.1:5001"
+    assert sorted(path.name for path in folder().iterdir()) == [".lock", "notes.txt"]
+    assert (tmp_path / "notes.txt").exists()
 
 
 def test_status_tells_what_servers_do(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

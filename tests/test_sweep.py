@@ -190,14 +190,17 @@ def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) ->
     assert "none yet" in told
     assert f"`mlcb sweep posetrl --output {output} --resume` goes on" in told
     assert (output / "best" / "run.json").exists()
-    assert not [process for process in psutil.process_iter() if process.pid != begun.pid and belongs_to(process, begun.pid)]
+    left = [process for process in psutil.process_iter() if belongs_to(process, begun.pid)]
+    assert psutil.wait_procs(left, timeout=20)[1] == []
     assert not list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{begun.pid}-*"))
 
 
 def belongs_to(process: psutil.Process, session: int) -> bool:
     """Whether a process was started by the leader of a session, or those that it started, in a session of their own or in its."""
     with suppress(psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError):
-        return os.getsid(process.pid) == session or f"{PREFIX}{session}-" in " ".join(process.cmdline())
+        return (process.status() != psutil.STATUS_ZOMBIE and os.getsid(process.pid) == session) or f"{PREFIX}{session}-" in " ".join(
+            process.cmdline()
+        )
     return False
 
 

@@ -81,8 +81,7 @@ def clang_config(
     def uri(policy: Path) -> str:
         return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
 
-    asked = {"guard": guard, "candidates": candidates, "jobs": jobs, "lto": lto, "bundle": bundle, "trust": trust}
-    written = write_clang_config(output, policies, uri=uri, **asked)  # type: ignore[arg-type]
+    written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, bundle=bundle, trust=trust, uri=uri)
     print(f"{clang} --config={written.resolve()}")
     if lto:
         print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)

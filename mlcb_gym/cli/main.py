@@ -138,7 +138,7 @@ def main() -> None:
         print(f"mlcb: {error.name} is not installed: pip install 'mlcb_gym[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except MemoryError:
-        print("mlcb: out of memory; what was saved before is whole: expected less at once, as fewer --envs or --runners", file=sys.stderr)
+        print("mlcb: out of memory; what was saved before is whole", file=sys.stderr)
         sys.exit(1)
     except OSError as error:  # a file that cannot be read or written
         print(f"mlcb: {error.filename}: {error.strerror}" if error.filename else f"mlcb: {error}", file=sys.stderr)

@@ -31,7 +31,7 @@ def tasks_table() -> Table:
 
 def servers_table() -> Table:
     """Return a row for each server of this user that runs on this machine."""
-    table = Table("server", "process", "hours", "sessions", "of", "processes", "MiB", "refused")
+    table = Table("server", "process", "hours", "sessions", "of", "processes", "MiB", "refused calls")
     for server in servers():
         memory = f"{server.memory_bytes / 2**20:.0f}"
         cells = (server.pid, f"{server.hours:.2f}", server.sessions, server.workers, len(server.processes), memory, server.refused)

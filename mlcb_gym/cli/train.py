@@ -77,7 +77,7 @@ def train(
             output=output,
             budget=budget,
             resume=resume,
-            weights=begun.weights,
+            weights=begun.weights if begun.decisions or begun.clone else None,
             weights_from=begun.weights_from,
         )
     except KeyboardInterrupt:

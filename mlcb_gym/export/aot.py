@@ -18,6 +18,7 @@ from platformdirs import user_cache_path
 
 from mlcb_gym import _native
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.export.clang_config import runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
 from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
 
@@ -50,7 +51,7 @@ def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Pat
         raise PolicyError(f"--cpu {level}: expected one of {', '.join(CPUS)}")
     if "custom_operators" in manifest:
         raise PolicyError(f"{folder}: operators of its own cannot be compiled; deploy it with onnx:")
-    with closing(_native.Compiler.open(f"onnx:{folder}", json.dumps(manifest["spec"]))) as compiler:  # so its models fit its task
+    with closing(_native.Compiler.open(runner_uri(folder), json.dumps(manifest["spec"]))) as compiler:  # so its models fit its task
         spec = compiler.spec
     agents = json.loads(spec)["agents"]
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +112,7 @@ def _c_string(text: str) -> str:
 def _compare(folder: Path, library: Path, spec: str, agents: Sequence[Mapping[str, Any]]) -> None:
     """Check that both give the same advice on drawn observations."""
     rng = np.random.default_rng(1)
-    with closing(_native.Compiler.open(f"onnx:{folder}", spec)) as expected, closing(_native.Compiler.open(f"aot:{library}", spec)) as compiled:
+    with closing(_native.Compiler.open(runner_uri(folder), spec)) as expected, closing(_native.Compiler.open(runner_uri(library), spec)) as compiled:
         for index, agent in enumerate(agents):
             tensors = [t for t in agent["inputs"] if t["dtype"] != "string"]
             lengths = sizes(folder, tensors) or [0]

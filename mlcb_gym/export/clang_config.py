@@ -22,7 +22,13 @@ BESIDE = "<CFGDIR>"
 
 
 def runner_uri(policy: Path) -> str:
-    """Return the URI of a policy's runner: ``onnx:`` of a folder, ``aot:`` of a compiled one."""
+    """Return the URI of a policy's runner: ``onnx:`` of a folder, ``aot:`` of a compiled one.
+
+    Raises:
+        PolicyError: a URI cannot name it.
+    """
+    if "?" in str(policy.resolve()):
+        raise PolicyError(f"{policy}: expected a path without '?', behind which a runner's options stand")
     return f"{'aot' if policy.is_file() else 'onnx'}:{policy.resolve()}"
 
 

@@ -16,6 +16,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
+from mlcb_gym.export.clang_config import runner_uri
 from mlcb_gym.rollout.network_policy import advice, answer, greedy
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.play import SplitEnv, observed, play_in_order
@@ -60,7 +61,7 @@ def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, comp
         raise PolicyError(f"{programs}: nothing is decided there, so nothing can be compared")
     parity = compare(network, policy, observations)
     expected = [policy.advice(observation) for observation in observations]
-    for uri in (f"onnx:{folder}", *([f"aot:{compiled}"] if compiled else [])):
+    for uri in map(runner_uri, filter(None, (folder, compiled))):
         others = _disagreements(in_process(uri, observations), expected)
         if parity.disagreements or others:
             raise PolicyError(f"{folder}: torch and ONNX Runtime: {parity}; {others} other decisions of {uri}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The token of a server on loopback that was given none: by its port, in a file of its user alone, while it runs."""
+"""The token of a server on loopback that was given none: by its address, in a file of its user alone, while it runs."""
 
 import ipaddress
 import os
@@ -26,14 +26,19 @@ def new_token() -> RuntimeFile:
 
 def needs_token(uri: str) -> bool:
     """Whether a URI is on loopback and comes without a token."""
-    split = urlsplit(uri)
+    try:
+        split = urlsplit(uri)
+    except ValueError:  # whoever opens it says what is wrong
+        return False
     return _is_loopback(split.hostname or "") and "token" not in parse_qs(split.query, keep_blank_values=True) and not os.environ.get(VARIABLE)
 
 
 def with_token(uri: str) -> str:
     """Return the URI of a server with the token that it has published, where it needs one, runs, and is this user's."""
+    if not needs_token(uri):
+        return uri
     file = folder() / token_name(urlsplit(uri).netloc)
-    return with_option(uri, "token", file) if needs_token(uri) and is_alive(file) else uri
+    return with_option(uri, "token", file) if is_alive(file) else uri
 
 
 def with_option(uri: str, name: str, value: Path) -> str:
@@ -42,8 +47,8 @@ def with_option(uri: str, name: str, value: Path) -> str:
 
 
 def token_name(address: str) -> str:
-    """Return the name by which clients of a server find its token."""
-    return f"{address.rpartition(':')[2]}.token"
+    """Return the name by which clients of a server find its token: of the whole address, for at another with the same port may be somebody else."""
+    return f"{address}.token"
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 
 from mlcb_gym import _native
-from mlcb_gym.errors import SessionLost
+from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.local_token import needs_token, new_token, token_name, with_option
 from mlcb_gym.session.remote import open_grpc
@@ -63,7 +63,7 @@ class Relay:
             if token:
                 token.publish(token_name(self.address))
             self._status = ServerStatus(self.address, os.getpid(), time.time(), workers)
-            self._published = ends.enter_context(PublishedStatus(self._status))
+            self._published = self._publish(ends)
             self._ends = ends.pop_all()
         self._terms = terms or Terms()
         self._is_short, self._unstarted = False, 0
@@ -76,7 +76,7 @@ class Relay:
 
     @property
     def status(self) -> ServerStatus:
-        """What `mlcb serve --status` shows."""
+        """The status that `mlcb serve --status` shows."""
         return replace(self._status, sessions=len(self._workers), refused=self._place.refused + self._unstarted)
 
     def serve(self, seconds: float = POLL_SECONDS) -> None:
@@ -87,7 +87,8 @@ class Relay:
             ToolchainError: there is no `mlcb-worker`.
         """
         self._workers = [worker for worker in self._workers if worker.poll() is None]
-        self._published.say(self.status)
+        if self._published:
+            self._published.update(self.status)
         if len(self._workers) >= self._status.workers:
             return time.sleep(seconds)
         try:
@@ -98,12 +99,25 @@ class Relay:
 
     def close(self) -> None:
         """Ends all sessions and their workers. May be called twice."""
-        self._ends.close()
+        try:
+            self._ends.close()
+        finally:
+            self._end_workers()
+
+    def _end_workers(self) -> None:
         for worker in self._workers:
             worker.terminate()
         for worker in self._workers:
             end_worker(worker)
         self._workers.clear()
+
+    def _publish(self, ends: ExitStack) -> PublishedStatus | None:
+        """Publish the status; a server that finds no place for it is as good without."""
+        try:
+            return ends.enter_context(PublishedStatus(self._status))
+        except TaskError as error:
+            print(f"mlcb: without a status: {error}", file=sys.stderr, flush=True)
+            return None
 
     def _start(self) -> int:
         worker, control = start_worker(self._sandbox, terms=self._terms)

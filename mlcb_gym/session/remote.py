@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes in the workers of another machine, behind `mlcb serve`."""
 
+import time
 from base64 import b64encode
 
 from mlcb_gym import _native
@@ -9,6 +10,8 @@ from mlcb_gym.session.episode import translated
 from mlcb_gym.session.fork_server import START_SECONDS, ForkServerSession
 from mlcb_gym.session.local_token import with_token
 from mlcb_gym.session.request import EpisodeRequest
+
+PUBLISH_SECONDS, POLL_SECONDS = 1.0, 0.05
 
 
 class RemoteSession(ForkServerSession):
@@ -32,18 +35,32 @@ class RemoteSession(ForkServerSession):
         open_grpc(uri, listens=False)  # tells whether it may be called
 
     def _reach(self) -> _native.LearnerEnd:
+        until = time.monotonic() + (START_SECONDS if self._seconds is None else self._seconds)
         found = with_token(self._uri)
         try:
-            return self._call(found)
+            return self._call(found, until)
         except _native.PeerError:
-            if (begun := with_token(self._uri)) == found:
+            if (begun := self._token_of_a_server_that_begins(found)) is None:
                 raise
-            return self._call(begun)  # a server that has begun since we looked for its token
+            return self._call(begun, until)
 
-    def _call(self, uri: str) -> _native.LearnerEnd:
-        self._control = open_grpc(uri, listens=False).host()  # so that close ends the wait
-        self._control.connect(START_SECONDS if self._seconds is None else self._seconds)
-        return self._control
+    def _call(self, uri: str, until: float) -> _native.LearnerEnd:
+        self._control = control = open_grpc(uri, listens=False).host()  # so that close ends the wait
+        try:
+            control.connect(max(until - time.monotonic(), 0.0))
+        except _native.PeerError:
+            control.close()
+            raise
+        return control
+
+    def _token_of_a_server_that_begins(self, before: str) -> str | None:
+        """Return the URI with a token that was not there before; a server publishes its own a moment after it listens."""
+        until = time.monotonic() + PUBLISH_SECONDS
+        while (found := with_token(self._uri)) == before:
+            if time.monotonic() > until:
+                return None
+            time.sleep(POLL_SECONDS)
+        return found
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
         try:

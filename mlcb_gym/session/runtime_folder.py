@@ -6,12 +6,14 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mlcb_gym.errors import TaskError
 
 VARIABLE = "MLCB_RUNTIME_FOLDER"
+SUFFIXES = (".token", ".server")
+LOCK = ".lock"
 
 
 class RuntimeFile:
@@ -23,38 +25,53 @@ class RuntimeFile:
 
     def __init__(self) -> None:
         self.path = folder() / secrets.token_hex(8)
-        try:
-            _make(folder())
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
-            raise TaskError(f"{error.filename}: {error.strerror}, expected a place for files of this user alone, or {VARIABLE}") from error
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        with ExitStack() as ends:
+            try:
+                self._hold_folder(ends)
+                self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except OSError as error:
+                raise TaskError(f"{error.filename}: {error.strerror}, expected a place for files of this user alone, or {VARIABLE}") from error
+            ends.callback(self._remove)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            self._ends = ends.pop_all()
 
     def write(self, text: str) -> None:
         """Writes a text in place of the last, which must not be longer."""
         os.pwrite(self._descriptor, text.encode(), 0)
 
     def publish(self, name: str) -> None:
-        """Gives it a name by which others find it.
+        """Gives it a name by which others find it, of one of the ``SUFFIXES``.
 
         Raises:
             TaskError: another process that runs has a file of this name.
         """
-        if is_alive(folder() / name):
-            raise TaskError(f"{folder() / name}: another process has it, expected another port")
-        self.path = self.path.rename(folder() / name)
+        with _alone():
+            if is_alive(folder() / name):
+                raise TaskError(f"{folder() / name}: another process has it, expected another address")
+            self.path = self.path.rename(folder() / name)
 
     def __enter__(self) -> "RuntimeFile":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ends.close()
+
+    @staticmethod
+    def _hold_folder(ends: ExitStack) -> None:
+        """Make the folder where there is none; lock it while this lives, so that nobody who tidies up removes what is old in it."""
+        _make(folder())
+        descriptor = os.open(folder(), os.O_RDONLY | os.O_DIRECTORY)
+        ends.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+    def _remove(self) -> None:
         self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 
 def folder() -> Path:
-    """Return the folder of these files: ``MLCB_RUNTIME_FOLDER``, or else one by the user's number, the same whatever is in the environment."""
-    return Path(os.environ.get(VARIABLE) or f"/tmp/mlcb_gym-{os.getuid()}")
+    """Return the folder of these files: in the one that ``MLCB_RUNTIME_FOLDER`` names, or else in /tmp, whatever else is in the environment."""
+    return Path(os.environ.get(VARIABLE) or "/tmp") / f"mlcb_gym-{os.getuid()}"
 
 
 def running(suffix: str) -> Iterator[Path]:
@@ -63,12 +80,17 @@ def running(suffix: str) -> Iterator[Path]:
 
 
 def is_alive(file: Path) -> bool:
-    """Whether the process runs that has published a file."""
-    with suppress(FileNotFoundError, PermissionError), file.open() as opened:
+    """Whether the process runs that has published a file, and is this user's."""
+    if not _is_own(file.parent):
+        return False
+    with suppress(OSError):
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         try:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return _is_own(file.parent)
+            return True
+        finally:
+            os.close(descriptor)
     return False
 
 
@@ -78,9 +100,21 @@ def _make(made: Path) -> None:
         made.mkdir(mode=0o700)
     if not _is_own(made):
         raise TaskError(f"{made}: expected a folder that this user alone may open, or {VARIABLE}")
-    for file in made.glob("*.*"):
-        if not is_alive(file):
-            file.unlink(missing_ok=True)
+    with _alone():
+        for file in made.iterdir():
+            if file.suffix in SUFFIXES and not is_alive(file):
+                file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep others from publishing and removing."""
+    descriptor = os.open(folder() / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _is_own(made: Path) -> bool:

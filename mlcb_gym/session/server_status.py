@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this user's servers on this machine are doing."""
+"""The status of this user's servers on this machine."""
 
 import json
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from mlcb_gym.session.runtime_folder import RuntimeFile, running
 
 SUFFIX = ".server"
 LENGTH = 400
-"""Of what a server writes, which it pads, so that it may write over it."""
+"""Bytes of a status in its file, padded: the next one is written over it."""
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """What a server says of itself.
+    """The status of a server.
 
     Attributes:
         address: where it listens, as host:port.
@@ -25,7 +25,7 @@ class ServerStatus:
         began: when, in seconds since 1970.
         workers: how many sessions at most.
         sessions: how many there are.
-        refused: calls and sessions that were refused since.
+        refused: calls that were refused since: without the token, or without a place.
     """
 
     address: str
@@ -60,26 +60,34 @@ class PublishedStatus:
 
     def __init__(self, first: ServerStatus) -> None:
         self._file = RuntimeFile()
-        self._said: ServerStatus | None = None
-        self.say(first)
-        self._file.publish(f"{first.pid}{SUFFIX}")
+        self._published: ServerStatus | None = None
+        with ExitStack() as ends:
+            ends.enter_context(self._file)
+            self.update(first)
+            self._file.publish(f"{first.address}{SUFFIX}")
+            self._ends = ends.pop_all()
 
-    def say(self, status: ServerStatus) -> None:
+    def update(self, status: ServerStatus) -> None:
         """Publishes a status in place of the last, if it differs."""
-        if status != self._said:
+        if status != self._published:
             self._file.write(json.dumps(asdict(status)).ljust(LENGTH))
-        self._said = status
+        self._published = status
 
     def __enter__(self) -> "PublishedStatus":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.__exit__()
+        self._ends.close()
 
 
 def servers() -> list[ServerStatus]:
-    """Return what this user's servers say that run on this machine."""
-    return [ServerStatus(**json.loads(file.read_text())) for file in running(SUFFIX)]
+    """Return the status of each of this user's servers that runs on this machine."""
+    found = []
+    for file in running(SUFFIX):
+        with suppress(OSError, ValueError, TypeError):  # of one that has ended meanwhile, or of another version
+            said = json.loads(file.read_text())
+            found.append(ServerStatus(**{each.name: said[each.name] for each in fields(ServerStatus) if each.name in said}))
+    return found
 
 
 def _descendants(pid: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,7 +43,7 @@ class Checkpoints:
         Raises:
             TrainingError: another training holds it, or it cannot be written to.
         """
-        made = not self.output.exists()
+        made = [folder for folder in (self.output, *self.output.parents) if not folder.exists()]
         try:
             self.output.mkdir(parents=True, exist_ok=True)
             opened = (self.output / LOCK).open("w")
@@ -57,8 +57,11 @@ class Checkpoints:
             try:
                 yield
             finally:
-                if made and [entry.name for entry in self.output.iterdir()] == [LOCK]:
-                    shutil.rmtree(self.output)
+                with suppress(OSError):  # not empty
+                    if made and [entry.name for entry in self.output.iterdir()] == [LOCK]:
+                        (self.output / LOCK).unlink()
+                        for folder in made:
+                            folder.rmdir()
 
     def save(self, write: Callable[[Path], None], iteration: int, *, best: bool) -> Path:
         """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best.

@@ -74,31 +74,30 @@ Expected<std::unique_ptr<ModelRunner>> openRemote(const Uri &Where, const Interr
   return Link ? upcast(RemoteRunner::accept(std::move(*Link), std::move(*Options), Until)) : Unexpected(Link.error());
 }
 
-template <class Runner> Expected<std::unique_ptr<ModelRunner>> openLocal(const Uri &Where, const InterruptCheck &) {
+/// The path of a policy, whose URI has no other options.
+Expected<std::string> pathOf(const Uri &Where, std::span<const std::string_view> Options) {
   if (Where.Path.empty())
     return Where.invalid(Forms);
-  if (auto Allowed = Where.allow({}); !Allowed)
-    return Unexpected(Allowed.error());
-  return upcast(Runner::open(std::string(Where.Path)));
+  return Where.allow(Options).map([&] { return std::string(Where.Path); });
+}
+
+Expected<std::unique_ptr<ModelRunner>> openAot(const Uri &Where, const InterruptCheck &) {
+  return pathOf(Where, {}).and_then([](const std::string &Path) { return upcast(AotRunner::open(Path)); });
 }
 
 /// A policy's own operators are code, which runs only where the URI trusts it.
 Expected<std::unique_ptr<ModelRunner>> openOnnx(const Uri &Where, const InterruptCheck &) {
   constexpr std::string_view Options[] = {"trust"};
-  if (Where.Path.empty())
-    return Where.invalid(Forms);
-  if (auto Allowed = Where.allow(Options); !Allowed)
-    return Unexpected(Allowed.error());
   const auto Trusted = Where.option("trust");
   if (Trusted && *Trusted != "code")
     return Where.invalid("trust is '" + std::string(*Trusted) + "', expected code");
-  return OnnxRunner::open(std::string(Where.Path), Trusted.has_value());
+  return pathOf(Where, Options).and_then([&](const std::string &Path) { return OnnxRunner::open(Path, Trusted.has_value()); });
 }
 
 Expected<std::unique_ptr<ModelRunner>> openDefault(std::string_view) { return std::make_unique<DefaultRunner>(); }
 
 const RunnerRegistration Own[] = {
-    {"pipe", openRemote}, {"shm", openRemote}, {"grpc", openRemote}, {"onnx", openOnnx}, {"aot", openLocal<AotRunner>}, {"default", openDefault},
+    {"pipe", openRemote}, {"shm", openRemote}, {"grpc", openRemote}, {"onnx", openOnnx}, {"aot", openAot}, {"default", openDefault},
 };
 
 } // namespace

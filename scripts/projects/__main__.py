@@ -2,6 +2,7 @@
 """Build real projects by stock clang and with policies, run their tests, and write the table of what came out."""
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -99,7 +100,7 @@ def _is_done(project: Project) -> bool:
 
 def _is_built(project: Project, way: Way) -> bool:
     file = _file(project, way.name)
-    return file.exists() and Built.read(file).made_from == made_from(project, way)
+    return file.exists() and json.loads(file.read_text()).get("made_from") == made_from(project, way)
 
 
 if __name__ == "__main__":

@@ -93,8 +93,12 @@ def made_from(project: Project, way: Way) -> list[str]:
     """Return what a build of a project depends on: clang's version, a digest of the recipe, and, where policies decide, the names that they have
     compiled, with a digest of each, and a digest of the plugin that asks them."""
     asked = [compiled(shipped()[task]).name for task in way.tasks]
-    plugin = [_digest(toolchain.plugin().read_bytes())] if asked else []
-    return [_clang_version(), _digest(repr(project).encode()), *asked, *plugin]
+    return [_clang_version(), _digest(repr(project).encode()), *asked, *([_plugin_digest()] if asked else [])]
+
+
+@cache
+def _plugin_digest() -> str:
+    return _digest(toolchain.plugin().read_bytes())
 
 
 @cache

@@ -187,7 +187,7 @@ void Exchange::arrive(std::shared_ptr<ServerStream> New) {
   if (New->method() != GrpcMethod)
     return refuse(*New, grpc::StatusCode::UNIMPLEMENTED, "no such method");
   if (!same(New->header(TokenHeader), Token))
-    return refuse(*New, grpc::StatusCode::UNAUTHENTICATED, "the server expects another token");
+    return refuse(*New, grpc::StatusCode::UNAUTHENTICATED, "the server expects another token: its own, by token=FILE or MLCB_TOKEN_FILE");
   const std::string Name = New->header(NameHeader);
   const std::scoped_lock Held(Lock);
   if (const char *Why = admit(*New, Name.empty()))
