@@ -64,3 +64,11 @@ def test_every_promise_of_security_names_a_test_that_exists() -> None:
     named = re.findall(r"`(tests/\w+\.py)::(\w+)`", (ROOT / "docs/security.md").read_text())
     assert len(named) > 10
     assert [one for one in named if f"def {one[1]}(" not in (ROOT / one[0]).read_text()] == []
+
+
+def test_readme_has_what_the_projects_came_to() -> None:
+    projects, readme = ((ROOT / name).read_text() for name in ("docs/projects.md", "README.md"))
+    rows = re.findall(r"^\| (?:`.+|stock once more) \| -O[z23] \| ([\d.]+ \([\d.]+\)) \| ([\d.]+ \([\d.]+\)) \|$", readme, re.M)
+    assert len(rows) == 10
+    for linked, cpu in rows:
+        assert re.search(rf"^\| .+ \| {re.escape(linked)} \| [\d.]+ \([\d.]+\) \| {re.escape(cpu)} \|", projects, re.M), (linked, cpu)
