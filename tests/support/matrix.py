@@ -124,7 +124,7 @@ class Build:
         done = subprocess.run(command, cwd=self.folder, input=given, capture_output=True, text=True, timeout=120, check=False)
         if "PLEASE submit a bug report" in done.stderr:
             return f"{done.returncode}\ncrashed"
-        said = re.sub(r"^ld.lld: warning: mlcb: the policy for .*\n", "", done.stdout + done.stderr, flags=re.MULTILINE)
+        said = re.sub(r"^mlcb: warning: the policy for .*\n", "", done.stdout + done.stderr, flags=re.MULTILINE)
         return f"{done.returncode}\n{re.sub(r'/tmp/[^ :]*-[0-9a-f]{6}', '/tmp/NAME', said)}"
 
     def run(self, *command: str | Path, **variables: str) -> str:

@@ -35,6 +35,8 @@ bool take(StringRef Text, StringRef Folder) {
   return Option && !Option->addOccurrence(/*pos=*/0, Option->ArgStr, Value);
 }
 
+bool HasOptionsBeside = false;
+
 void readOptions() {
   Dl_info Self{};
   if (!dladdr(reinterpret_cast<const void *>(&readOptionsBesidePlugin), &Self) || !Self.dli_fname)
@@ -42,6 +44,7 @@ void readOptions() {
   const auto Text = MemoryBuffer::getFile(Self.dli_fname + Twine(".options"), /*IsText=*/true);
   if (!Text)
     return;
+  HasOptionsBeside = true;
   for (const StringRef Line : make_range(line_iterator(**Text), line_iterator()))
     if (!take(Line, sys::path::parent_path(Self.dli_fname)))
       reportFatalUsageError(Twine("mlcb: ") + Self.dli_fname + ".options: '" + Line + "', expected an option as -mlcb-runner=URI");
@@ -87,6 +90,8 @@ void readOptionsBesidePlugin() {
   static std::once_flag Read;
   std::call_once(Read, readOptions);
 }
+
+bool isLinker() { return HasOptionsBeside; }
 
 void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
   auto Own = std::make_shared<Shared>();

@@ -14,6 +14,9 @@ namespace mlcb {
 /// has them, one a line as in -mlcb-runner=URI; <CFGDIR> in a value is the folder. Ends the process where it has anything else.
 void readOptionsBesidePlugin();
 
+/// Whether options were read there: this process is a linker.
+bool isLinker();
+
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
 /// ask them either.
 void leaveDecisionsToLink(llvm::PassBuilder &Builder, llvm::function_ref<void()> Deploy);

@@ -2,6 +2,7 @@
 #include "llvm/deploy/TaughtFor.h"
 
 #include "spec/Json.h"
+#include "llvm/deploy/LinkTime.h"
 #include "llvm/pipeline/Level.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -34,10 +35,13 @@ const Level *taughtLevel(const ModelRunner &Policy, const TaskRegistration &Task
 void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {
   static std::mutex Alone;
   static StringSet<> Warned;
-  const std::string Text = ("mlcb: the policy for " + StringRef(Policy.task()) + " was taught " + Why).str();
+  const std::string Text = ("the policy for " + StringRef(Policy.task()) + " was taught " + Why).str();
   if (std::lock_guard Held(Alone); !Warned.insert(Text).second)
     return;
-  M.getContext().diagnose(DiagnosticInfoGeneric(Text, DS_Warning));
+  if (isLinker()) // to whom --fatal-warnings makes an error of each
+    errs() << "mlcb: warning: " << Text << '\n';
+  else
+    M.getContext().diagnose(DiagnosticInfoGeneric("mlcb: " + Text, DS_Warning));
 }
 
 } // namespace
