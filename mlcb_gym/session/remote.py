@@ -45,7 +45,11 @@ class RemoteSession(ForkServerSession):
             return self._call(begun, until)
 
     def _call(self, uri: str, until: float) -> _native.LearnerEnd:
-        self._control = control = open_grpc(uri, listens=False).host()  # so that close ends the wait
+        try:
+            place = open_grpc(uri, listens=False)
+        except TaskError:  # the server has ended meanwhile, and its token with it
+            place = open_grpc(self._uri, listens=False)
+        self._control = control = place.host()  # so that close ends the wait
         try:
             control.connect(max(until - time.monotonic(), 0.0))
         except _native.PeerError:
