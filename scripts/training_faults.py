@@ -226,7 +226,7 @@ def main() -> None:
         options = ["--policy", f"{name}/policy", "--programs", "embedded/validation/huffman", "-o", f"{name}/evaluation"]
         subprocess.run([*MLCB, "evaluate", "posetrl", *options], capture_output=True, check=True)
     killed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    said = next(line for line in exported.stdout.splitlines() if "alike" in line)
+    said = next(line.partition(": ")[2] for line in exported.stdout.splitlines() if "alike" in line)
     asked.output.write_text(
         f"""# Trainings that lose processes
 
