@@ -49,7 +49,7 @@ class Sweep:
         searcher: ``random``, or ``optuna``, which learns from the trials that ended.
 
     Raises:
-        TrainingError: there is no such scheduler or searcher, the budget allows no update, or the space does not fit the recipe or the scheduler.
+        TrainingError: there is no such scheduler or searcher, or the budget allows no update.
     """
 
     environment: Environment
@@ -67,6 +67,13 @@ class Sweep:
                 raise TrainingError(f"{what} {value}: expected one of {', '.join(get_args(known))}")
         if self.budget.iterations < 1 or self.budget.seconds <= 0:
             raise TrainingError(f"iterations={self.budget.iterations}, seconds={self.budget.seconds:g}: expected time for one update or more")
+
+    def check(self) -> None:
+        """Try what ``tuner`` needs, before anything starts.
+
+        Raises:
+            TrainingError: the space does not fit the recipe or the scheduler, or the searcher is not installed.
+        """
         self._search()
 
     def tuner(self, output: Path, *, callbacks: Sequence[Callback] = ()) -> Tuner:
@@ -76,7 +83,7 @@ class Sweep:
             callbacks: Tune's, which can be pickled.
 
         Raises:
-            TrainingError: the folder holds a sweep already.
+            TrainingError: the folder holds a sweep already, or as ``check``.
         """
         check_folder(output, resume=False)
         made = self._tuner(output, callbacks)

@@ -23,6 +23,7 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
         TrainingError: what is declared does not fit; the folder is in use, holds a sweep already, or none to resume; no trial came to a validation.
     """
     check_folder(output, resume=resume)
+    sweep.check()
     sweep.recipe.config(sweep.environment)
     find_programs(sweep.environment, sweep.validation)
     check_learns(sweep.recipe, sweep.environment)
