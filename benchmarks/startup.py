@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What one `clang -c` of a small file pays to have a policy in its process at all, the work of the passes left out.
+"""The price that one `clang -c` of a small file pays to have a policy in its process at all, the work of the passes left out.
 
 The policy's only action is -Oz's own pipeline, so that all compile the same; its model has the size of the one that ships. Rounds
 compile without a policy and with each runner in turn, and the median of the differences within a round counts.
@@ -29,6 +29,7 @@ from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.policies import shipped
 
+Rounds = list[dict[str, tuple[float, float]]]
 ROUNDS, WARM, FUNCTIONS = 31, 3, 25
 LINE = "int main(void) { return 0; }\n"
 FUNCTION = """
@@ -54,14 +55,20 @@ def figures() -> Iterator[Figure]:
     base = float(np.median([times["without"][0] for times in rounds]))
     yield Figure(f"clang -Oz -c of {lines} lines without a policy", 1e3 * base, "ms")
     for kind, must, aim in (("plugin", None, None), ("onnx", 60, 30), ("aot", 5, 1)):
-        wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in rounds])) for i in (0, 1))
+        wall, cpu = _more(rounds, kind)
         yield Figure(f"{kind}, more than without", 1e3 * wall, "ms", must, aim, note=f"{1e3 * cpu:.1f} ms of CPU; median of {ROUNDS}")
     for kind in filter("without".__ne__, shipping[0]):
-        wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in shipping])) for i in (0, 1))
+        wall, cpu = _more(shipping, kind)
         yield Figure(f"one line, {kind}, more than without", 1e3 * wall, "ms", 12, 5, note=f"{1e3 * cpu:.1f} ms of CPU; its passes' work counts")
 
 
-def _rounds(source: Path, configs: Iterable[tuple[str, Path]]) -> list[dict[str, tuple[float, float]]]:
+def _more(rounds: Rounds, kind: str) -> tuple[float, float]:
+    """Wall and processor time beyond those without a policy: medians of the differences within a round."""
+    wall, cpu = (float(np.median([times[kind][i] - times["without"][i] for times in rounds])) for i in (0, 1))
+    return wall, cpu
+
+
+def _rounds(source: Path, configs: Iterable[tuple[str, Path]]) -> Rounds:
     """Wall and processor time of compiling, without a policy and with each configuration, in turns."""
     commands = {"without": _clang(source)} | {kind: _clang(source, f"--config={config}") for kind, config in configs}
     return [{kind: _seconds(command) for kind, command in commands.items()} for _ in range(WARM + ROUNDS)][WARM:]

@@ -191,7 +191,7 @@ def test_record_of_optimizations_says_it_too(config: Path, source: Path) -> None
 
 @pytest.mark.parametrize("policy", shipped())
 def test_object_is_the_policys_own(policy: str, tmp_path: Path) -> None:
-    """What else is compared with stock would be equal, too, where nobody decides."""
+    """All that is compared with stock would be equal, too, where nobody decides."""
     source = tmp_path / "program.c"
     loops = kernels.source([kernel for kernel in kernels.kernels() if kernel.split == "test"])
     source.write_text(loops if policy == "loop_distribution" else embedded("embedded/test/forth")[0].read_text())

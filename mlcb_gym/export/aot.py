@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 
 from mlcb_gym import _native
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.clang_config import runner_uri
+from mlcb_gym.export.clang_config import CODE, runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
 from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
 
@@ -49,7 +49,7 @@ def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Pat
     manifest, level = read_manifest(folder), cpu or default_cpu()
     if level not in CPUS:
         raise PolicyError(f"--cpu {level}: expected one of {', '.join(CPUS)}")
-    if "custom_operators" in manifest:
+    if CODE in manifest:
         raise PolicyError(f"{folder}: operators of its own cannot be compiled; deploy it with onnx:")
     with closing(_native.Compiler.open(runner_uri(folder), json.dumps(manifest["spec"]))) as compiler:  # so its models fit its task
         spec = compiler.spec

@@ -19,6 +19,8 @@ from mlcb_gym.onnx.manifest import read_manifest
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
+CODE = "custom_operators"
+"""The member of a manifest that names a library."""
 
 
 def runner_uri(policy: Path) -> str:
@@ -94,11 +96,7 @@ def write_clang_config(
 
 def _trusted(policy: Path) -> str:
     """Return what a runner's URI adds where the policy has code that is trusted."""
-    return "?trust=code" if _has_code(policy) else ""
-
-
-def _has_code(policy: Path) -> bool:
-    return policy.is_dir() and "custom_operators" in read_manifest(policy)
+    return "?trust=code" if policy.is_dir() and CODE in read_manifest(policy) else ""
 
 
 def _copied(folder: Path, file: Path) -> str:
@@ -159,8 +157,8 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int, trust: boo
             wrong.append(f"{policy}: decides about {task}, as {decides[task]} does: expected one policy for each task")
         elif guard and not record.guardable:
             wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
-        if not trust and _has_code(policy):
-            wrong.append(f"{policy}: its custom_operators are code, which would run in the compiler: expected --trust, or another policy")
+        if not trust and CODE in made:
+            wrong.append(f"{policy}: its {CODE} are code, which would run in the compiler: expected --trust, or another policy")
         decides.setdefault(task, policy)
         tried |= bool(record.candidates(made["parameters"])) or record.measured_candidates is not None
     if candidates and not wrong and not tried:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from mlcb_gym.session.runtime_folder import RuntimeFile, folder, is_alive
+from mlcb_gym.session.runtime_folder import TOKEN, RuntimeFile, folder, is_alive
 
 VARIABLE = "MLCB_TOKEN_FILE"
 
@@ -48,7 +48,7 @@ def with_option(uri: str, name: str, value: Path) -> str:
 
 def token_name(address: str) -> str:
     """Return the name by which clients of a server find its token: of the whole address, for at another with the same port may be somebody else."""
-    return f"{address}.token"
+    return f"{address}{TOKEN}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from mlcb_gym.errors import TaskError
 
 VARIABLE = "MLCB_RUNTIME_FOLDER"
-SUFFIXES = (".token", ".server")
+TOKEN, STATUS = SUFFIXES = (".token", ".server")
 LOCK = ".lock"
 
 

@@ -8,9 +8,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from mlcb_gym.session.runtime_folder import RuntimeFile, running
+from mlcb_gym.session.runtime_folder import STATUS, RuntimeFile, running
 
-SUFFIX = ".server"
 LENGTH = 400
 """Bytes of a status in its file, padded: the next one is written over it."""
 
@@ -47,7 +46,7 @@ class ServerStatus:
 
     @property
     def memory_bytes(self) -> int:
-        """What it and these hold; of what several share, each its part."""
+        """Memory of it and these; of what several share, each its part."""
         return sum(map(_proportional_bytes, (self.pid, *self.processes)))
 
 
@@ -64,7 +63,7 @@ class PublishedStatus:
         with ExitStack() as ends:
             ends.enter_context(self._file)
             self.update(first)
-            self._file.publish(f"{first.address}{SUFFIX}")
+            self._file.publish(f"{first.address}{STATUS}")
             self._ends = ends.pop_all()
 
     def update(self, status: ServerStatus) -> None:
@@ -83,7 +82,7 @@ class PublishedStatus:
 def servers() -> list[ServerStatus]:
     """Return the status of each of this user's servers that runs on this machine."""
     found = []
-    for file in running(SUFFIX):
+    for file in running(STATUS):
         with suppress(OSError, ValueError, TypeError):  # of one that has ended meanwhile, or of another version
             said = json.loads(file.read_text())
             found.append(ServerStatus(**{each.name: said[each.name] for each in fields(ServerStatus) if each.name in said}))

@@ -46,7 +46,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found, or why the part counts as missing."""
+    """The result of a check; ``said`` is what was found, or why the part counts as missing."""
 
     check: Check
     ok: bool

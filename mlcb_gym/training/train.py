@@ -58,14 +58,12 @@ def train(
     with ExitStack() as stack:
         stack.enter_context(checkpoints.held())
         last = check_output(output, resume=resume)
-        if callable(weights) and last is None:
-            recipe.config(environment)
-            check_learns(recipe, environment)
-            weights = weights()
+        if callable(weights):
+            weights = _learnt(weights, recipe, environment) if last is None else None
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
         begun_with = {"validate_every": budget.validate_every, "weights": weights_from or {}}
-        begin = partial(Trainer.begin, environment, recipe, validation, None if callable(weights) else weights, begun_with)
+        begin = partial(Trainer.begin, environment, recipe, validation, weights, begun_with)
         made = begin() if last is None else Trainer.resume(last, environment, validation)
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:
@@ -75,6 +73,13 @@ def train(
     best = checkpoints.path("best")
     assert best is not None
     return best
+
+
+def _learnt(weights: Callable[[], Weights | None], recipe: Recipe, environment: Environment) -> Weights | None:
+    """Learn first weights, once it is known that the recipe can learn from there."""
+    recipe.config(environment)
+    check_learns(recipe, environment)
+    return weights()
 
 
 def check_output(output: Path, *, resume: bool) -> Path | None:

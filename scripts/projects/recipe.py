@@ -92,13 +92,13 @@ WAYS = (
 def made_from(project: Project, way: Way) -> list[str]:
     """Return what a build of a project depends on: clang's version, a digest of the recipe, and, where policies decide, the names that they have
     compiled, with a digest of each, and a digest of the plugin that asks them."""
-    asked = [compiled(shipped()[task]).name for task in way.tasks]
-    return [_clang_version(), _digest(repr(project).encode()), *asked, *([_plugin_digest()] if asked else [])]
+    return [_clang_version(), _digest(repr(project).encode()), *_deciders(tuple(way.tasks))]
 
 
 @cache
-def _plugin_digest() -> str:
-    return _digest(toolchain.plugin().read_bytes())
+def _deciders(tasks: tuple[str, ...]) -> tuple[str, ...]:
+    asked = (compiled(shipped()[task]).name for task in tasks)
+    return (*asked, _digest(toolchain.plugin().read_bytes())) if tasks else ()
 
 
 @cache
