@@ -77,6 +77,16 @@ def test_rare_call_costs_no_callee_saved_register_where_one_has_its_price(worker
     assert dear["executed_beside"] == dear["executed_candidates"] < 2.5
 
 
+def test_other_allocators_of_llvm_allocate_in_greedys_place(worker: WorkerSession, fast: Path) -> None:
+    costs = {name: measured(fast, worker, name, as_llvm, PriorityEnv) for name in ("basic", "fast", "pbqp")}
+    executed = {name: info["executed_beside"] for name, info in costs.items()}
+    own = costs["fast"]["executed_default"]
+    assert len({own, *executed.values()}) == 4
+    assert executed["fast"] > 1.5 * own
+    assert all(info["executed_candidates"] <= own for info in costs.values())
+    assert measured(fast, worker, "csr 16", as_llvm, PriorityEnv)["executed_default"] == own
+
+
 def test_fixed_allocator_that_is_none_is_named(worker: WorkerSession) -> None:
     with pytest.raises(TaskError, match="beside: 'linear scan', expected a number, or fixed allocators, as csr 32768"):
         EvictionEnv(programs=PROGRAM, session=worker, beside="linear scan")

@@ -3,7 +3,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcb_gym.agents.architecture import model_config
+from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.envs.rl4real import RL4ReAlEnv, first, heuristic
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import TaskError, TrainingError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
+from mlcb_gym.rollout.network_policy import greedy
+from mlcb_gym.rollout.play import observed, play_in_order
+from mlcb_gym.search.decisions import Decision
+from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import AGENT, MASK, acting_agent
+from mlcb_gym.training.imitation.distill import distill_agents
+from mlcb_gym.training.run import recipe
 from tests.support.allocation import CLANG, LLC_22, PROGRAM, optimized, stock
 from tests.support.asking import compile_asking, with_policy
 from tests.support.episodes import finish
@@ -93,6 +101,41 @@ def test_ranges_are_shown_the_densest_first(env: RL4ReAlEnv) -> None:
     assert (np.diff(seen["density"][shown]) <= 0).all()
     assert not seen["density"][~shown].any()
     assert (seen["waiting"] <= seen["degree"]).all()
+
+
+def scripted(answers: Sequence[int]) -> Any:
+    """Give these answers, then the heuristic's."""
+    remaining = iter(answers)
+    return lambda observation: next(remaining, heuristic(observation))
+
+
+def test_search_knows_what_another_answer_of_any_agent_comes_to(env: RL4ReAlEnv) -> None:
+    searched = search_in(env, decisions=3)(env.programs[0])
+    assert searched
+    for decision in searched[:2]:
+        _, seen = acting_agent(decision.observation)
+        own, allowed = int(seen["heuristic"].item()), np.flatnonzero(seen[MASK])
+        assert (np.flatnonzero(np.isfinite(decision.outcomes)) == allowed).all()
+        assert decision.outcomes[own] == decision.ratio
+        other = int(allowed[allowed != own][-1])
+        assert finish(env, scripted([*decision.taken, other]))[2]["ratio"] == decision.outcomes[other]
+
+
+def test_agents_learn_from_their_own_decisions(env: RL4ReAlEnv) -> None:
+    (seen,) = play_in_order([env], [observed(env.programs[0], heuristic)])
+    asked = [one for one in seen if AGENTS[one[AGENT]] == "tasker"]
+    spill = np.array([1.0, np.inf, 0.9] + [np.inf] * 29)
+    searched = [Decision((), one, 1.0, spill) for one in asked if one["tasker"][MASK][[0, 2]].all()]
+    config = recipe("es", {"seed": 3, "network": {"hidden": [8]}})
+    state = distill_agents([searched], env.task_spec, recipe=config, config=model_config(RL4ReAlEnv, config.network))
+    module = Evolved(observation_space=env.observation_space, action_space=env.action_space, model_config=model_config(RL4ReAlEnv, config.network))
+    module.load_state_dict(state)
+    choose = greedy(module.network.eval(), env)
+    assert {choose(decision.observation) for decision in searched} == {2}
+    others = [one for one in seen if AGENTS[one[AGENT]] != "tasker"]
+    assert [choose(one) for one in others] == [heuristic(one) for one in others]
+    with pytest.raises(TrainingError, match="no decisions to learn from"):
+        distill_agents([], env.task_spec, recipe=config, config={})
 
 
 def test_same_answers_make_the_same_code(env: RL4ReAlEnv) -> None:

@@ -123,6 +123,11 @@ def beside(fixed: str, *, alone: bool = False) -> Alternative:
     return Alternative(arguments=arguments, columns={"cost": last if alone else best}, guarded=best if alone else None)
 
 
+def other_allocators(own: Callable[[Observation], Action]) -> dict[str, ReferencePolicy]:
+    """Return LLVM's other register allocators, which replace greedy in all functions."""
+    return {name: ReferencePolicy(choose=own, alternative=beside(name, alone=True)) for name in ("basic", "fast", "pbqp")}
+
+
 def fixed_allocators(own: Callable[[Observation], Action]) -> dict[str, ReferencePolicy]:
     """Return the allocators that do not learn, beside those of a task's own answers.
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """RL4ReAl: register allocation by four agents."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Unpack
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, record
+from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, other_allocators, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.spec import MASK, acting_agent
@@ -22,6 +23,14 @@ def heuristic(observation: Observation) -> int:
 def first(observation: Observation) -> int:
     """Return the first action that is allowed: the densest live range, to colour it, in the first region, the first register."""
     return int(np.flatnonzero(acting_agent(observation)[1][MASK])[0])
+
+
+def fewest_first(observation: Observation) -> float:
+    """Return the chance of a decision to be searched, relative to others': each alternative costs an episode."""
+    return 1.0 / float(acting_agent(observation)[1][MASK].sum())
+
+
+_RECORD = record("columns", heuristic, heuristic=heuristic, first=first)
 
 
 class RL4ReAlEnv(CompilerEnv):
@@ -65,7 +74,7 @@ class RL4ReAlEnv(CompilerEnv):
     """
 
     task = "rl4real"
-    record = record("columns", heuristic, heuristic=heuristic, first=first)
+    record = replace(_RECORD, search_priority=fewest_first, reference_policies={**_RECORD.reference_policies, **other_allocators(heuristic)})
     parameters = (*PARAMETERS, "splits")
     passages = PASSAGES
 

@@ -7,6 +7,7 @@ takes the best action of each decision improves the policy that is followed.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,6 @@ from mlcb_gym.errors import CompilerError, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
 from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision
-from mlcb_gym.spec import MASK
 
 SearchPriority = Callable[[Observation], float]
 """From an observation to a number that the chance of its decision to be searched is proportional to; more than 0."""
@@ -123,12 +123,12 @@ def _known(env: CompilerEnv, taken: Actions, own: int, ratio: float, weight: flo
     """Return a decision with the outcome of the policy's own action alone."""
     outcomes = np.full(env.num_actions, np.inf)
     outcomes[own] = ratio
-    return Decision(taken, {name: np.array(value) for name, value in env.observation.items()}, ratio, outcomes, weight)
+    return Decision(taken, deepcopy(env.observation), ratio, outcomes, weight)
 
 
 def _others(env: CompilerEnv, decision: Decision, made: ExitStack) -> Iterator[_Contrasted]:
     """Yield a clone for every allowed action whose outcome is not known."""
-    for action in np.flatnonzero(env.observation[MASK]):
+    for action in np.flatnonzero(env.action_masks()):
         if np.isinf(decision.outcomes[action]):
             yield _Contrasted(decision, int(action), made.enter_context(closing(env.fork())))
 

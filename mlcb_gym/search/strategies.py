@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym.agents.heuristic import Heuristic
+from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
@@ -19,6 +20,7 @@ from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.decisions import Decision
 from mlcb_gym.search.exhaustive import exhaustive_search
 from mlcb_gym.search.separate import separate_search
+from mlcb_gym.spec import TaskSpec
 
 SearchProgram = Callable[[Program], list[Decision]]
 """From a program to its decisions with known outcomes."""
@@ -62,8 +64,8 @@ SEARCHES = (exhaustive, beam, counterfactual, separate)
 
 
 def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
-    """Return the search of an environment: exhaustive for several agents, a beam search where the compiler has no heuristic of its own, one of each
-    decision for itself where they are separable, else a counterfactual one.
+    """Return the search of an environment: where the compiler has no heuristic of its own, exhaustive for several agents, else a beam search; one of
+    each decision for itself where they are separable; else a counterfactual one.
 
     Args:
         options: keyword arguments of that search.
@@ -85,12 +87,10 @@ def search_options(search: Callable[..., SearchProgram]) -> Mapping[str, Paramet
 
 
 def _suitable(env: CompilerEnv) -> Callable[..., SearchProgram]:
-    if len(env.task_spec.agents) > 1:
-        return exhaustive
     if not env.num_actions:
         raise TaskError(f"{env.task}: asks for a value, which no search tries, expected a task that asks for a choice")
     if env.heuristic is None:
-        return beam
+        return exhaustive if len(env.task_spec.agents) > 1 else beam
     return separate if env.record.separable else counterfactual
 
 
@@ -100,8 +100,13 @@ def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
         exported = OnnxPolicy(policy_path(str(policy)))
         return {"policy": exported.choose, "rest": exported.delegate if env.takes_models else None}
     assert env.heuristic is not None
-    heuristic = Heuristic(env.heuristic, env.num_actions)
-    return {"policy": env.default_action, "rest": InCompiler(heuristic, env)(heuristic) if env.takes_models else None}
+    own = _heuristic(env.task_spec)
+    return {"policy": env.default_action, "rest": InCompiler(own, env)(own) if env.takes_models else None}
+
+
+def _heuristic(spec: TaskSpec) -> Team:
+    """Return the compiler's own heuristic, agent by agent."""
+    return Team({agent.name: Heuristic(str(agent.heuristic), agent.advice["choices"]) for agent in spec.agents})
 
 
 def _at_least(least: int, **option: int) -> int:

@@ -6,7 +6,7 @@ Nothing has to be explored: the expected regret under the policy is a differenti
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from mlcb_gym.agents.architecture import model_config
+from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.search.decisions import Decision, read_decisions
-from mlcb_gym.spec import AGENT
+from mlcb_gym.spec import AGENT, TaskSpec, acting_agent
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.imitation.team_distillation import distill_team
 from mlcb_gym.training.recipe import Distillation, Recipe
@@ -69,10 +71,36 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
-        if AGENT in observation_space.spaces:
+        if AGENT not in observation_space.spaces:
+            outcomes = Outcomes.of(decisions, recipe.distillation, config["heuristic"])
+            return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
+        if config["heuristic"] is None:
             return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
-        outcomes = Outcomes.of(decisions, recipe.distillation, config["heuristic"])
-        return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
+        spec = envs.unwrapped.envs[0].task_spec
+    return distill_agents(decisions, spec, recipe=recipe, config=config)
+
+
+def distill_agents(programs: Iterable[Sequence[Decision]], spec: TaskSpec, *, recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the state of an ``Evolved`` module of agents that each learn from their own decisions, the others being as they were when these were
+    searched. One without decisions acts as its heuristic.
+
+    Raises:
+        TrainingError: no decisions.
+    """
+    decided = [(*acting_agent(d.observation), d) for program in programs for d in program]
+    if not decided:
+        raise TrainingError("no decisions to learn from, expected what `mlcb search` wrote")
+    torch.manual_seed(recipe.seed)
+    state = Evolved(observation_space=spec.observation_space, action_space=spec.action_space, model_config=dict(config)).state_dict()
+    for index, agent in enumerate(spec.agents):
+        choices = agent.action_space
+        assert isinstance(choices, spaces.Discrete)
+        own = [replace(d, observation=seen, outcomes=d.outcomes[: choices.n]) for who, seen, d in decided if who == index]
+        if own:
+            outcomes = Outcomes.of([own], recipe.distillation, agent.heuristic)
+            learnt = distill(outcomes, observation_space=agent.observation_space, action_space=choices, recipe=recipe, config=config)
+            state |= {name.replace("network.", f"network.{agent.name}.", 1): value for name, value in learnt.items() if name.startswith("network.")}
+    return state
 
 
 def distill(

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 using namespace llvm;
 
@@ -20,6 +21,9 @@ Allocations allocate(const Module &M, TargetMachine &Machine, const Alternative 
   Allocations Found;
   const RegallocScope Advised(By.Advisors);
   const FirstUseScope Costing(By.FirstUse);
+  std::optional<AllocatorScope> Allocating;
+  if (By.Allocator)
+    Allocating.emplace(By.Allocator);
   measure::CodeGenerator Generator(Machine, [&](const MachineFunction &MF, const measure::AllocationCosts &Of) {
     Found[MF.getName().str()] = {Of.Executed, 0, MF.getFunction().hasMinSize()};
   });

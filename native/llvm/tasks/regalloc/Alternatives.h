@@ -20,9 +20,10 @@ namespace mlcb {
 struct Alternative {
   std::string Name;
   OpenRegalloc Advisors;
-  unsigned FirstUse = 0; // see FirstUseScope
+  unsigned FirstUse = 0;                    // see FirstUseScope
+  AllocatorScope::Make Allocator = nullptr; // in greedy's place
 
-  static Alternative fixed(const FixedAllocator &By) { return {By.Name.str(), By.opener(), By.FirstUse}; }
+  static Alternative fixed(const FixedAllocator &By) { return {By.Name.str(), By.opener(), By.FirstUse, By.Allocator}; }
 };
 
 struct Allocation {

@@ -4,6 +4,7 @@
 #include "spec/Tasks.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/CodeGen/Passes.h"
 
 #include <algorithm>
 
@@ -32,6 +33,12 @@ constexpr FixedAllocator All[] = {
     {"never", Eviction::Never},
     {"same", Eviction::Own, Order::Same},
     {"small first", Eviction::Own, Order::SmallFirst},
+};
+
+constexpr FixedAllocator Others[] = {
+    {"basic", Eviction::Own, Order::Own, 0, createBasicRegisterAllocator},
+    {"fast", Eviction::Own, Order::Own, 0, createFastRegisterAllocator},
+    {"pbqp", Eviction::Own, Order::Own, 0, createDefaultPBQPRegisterAllocator},
 };
 
 /// The answers of a fixed allocator to the questions of one task.
@@ -85,8 +92,10 @@ OpenRegalloc FixedAllocator::opener() const {
 ArrayRef<FixedAllocator> fixedAllocators() { return All; }
 
 const FixedAllocator *findFixedAllocator(StringRef Name) {
-  const auto *Found = find_if(All, [&](const FixedAllocator &Each) { return Each.Name == Name; });
-  return Found == std::end(All) ? nullptr : Found;
+  for (const ArrayRef<FixedAllocator> List : {ArrayRef(All), ArrayRef(Others)})
+    if (const auto *Found = find_if(List, [&](const FixedAllocator &Each) { return Each.Name == Name; }); Found != List.end())
+      return Found;
+  return nullptr;
 }
 
 FirstUseScope::FirstUseScope(unsigned Cost) {

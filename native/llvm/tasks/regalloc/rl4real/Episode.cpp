@@ -5,6 +5,7 @@
 #include "llvm/pipeline/Level.h"
 #include "llvm/task/Parameters.h"
 #include "llvm/task/TaskRegistration.h"
+#include "llvm/tasks/regalloc/AllocatorScope.h"
 #include "llvm/tasks/regalloc/rl4real/Deploy.h"
 #include "llvm/tasks/regalloc/rl4real/Pass.h"
 
@@ -24,14 +25,14 @@ public:
     ParameterReader Own(Spec);
     if (auto Splits = Own.result(Own.integer("splits")); !Splits)
       return Unexpected(Splits.error());
-    const AllocatorScope Allocator;
+    const AllocatorScope Allocator(createAllocator);
     return Regalloc::prepare(Spec, Target).map([](std::unique_ptr<BoundTask> Made) { return std::make_unique<Rl4Real>(std::move(Made)); });
   }
 
   explicit Rl4Real(std::unique_ptr<BoundTask> Allocating) : Allocating(std::move(Allocating)) {}
 
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override {
-    const AllocatorScope Allocator;
+    const AllocatorScope Allocator(createAllocator);
     return Allocating->run(M, Policy, Request);
   }
 

@@ -4,6 +4,7 @@
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/task/Parameters.h"
 #include "llvm/task/Remark.h"
+#include "llvm/tasks/regalloc/AllocatorScope.h"
 #include "llvm/tasks/regalloc/Scope.h"
 #include "llvm/tasks/regalloc/rl4real/Agents.h"
 #include "llvm/tasks/regalloc/rl4real/Allocation.h"
@@ -17,11 +18,6 @@
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
-
-// The list of allocators is a static member of a template: hidden, this library would have one of its own.
-#pragma GCC visibility push(default)
-#include "llvm/CodeGen/RegAllocRegistry.h"
-#pragma GCC visibility pop
 
 using namespace llvm;
 
@@ -153,15 +149,12 @@ Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) 
   return Allocation(A, Facts, *deciderFor(A, Facts, Talk), splitsOf(Talk)).run();
 }
 
-FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
-
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);
 
 } // namespace
 
-void useAllocator() { RegisterRegAlloc::setDefault(createAllocator); }
+FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
 
-AllocatorScope::AllocatorScope() : Before(RegisterRegAlloc::getDefault()) { useAllocator(); }
-AllocatorScope::~AllocatorScope() { RegisterRegAlloc::setDefault(Before); }
+void useAllocator() { RegisterRegAlloc::setDefault(createAllocator); }
 
 } // namespace mlcb::rl4real

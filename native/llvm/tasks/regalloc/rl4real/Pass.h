@@ -11,17 +11,7 @@ namespace mlcb::rl4real {
 /// From now on optimized code of this process has its registers from this allocator, where no option names another.
 void useAllocator();
 
-/// The same for the pipelines of code generation that are built while it lives. It asks whom RegallocScope names; without a policy for a function,
-/// that is greedy's.
-class AllocatorScope {
-public:
-  AllocatorScope();
-  ~AllocatorScope();
-  AllocatorScope(const AllocatorScope &) = delete;
-  AllocatorScope &operator=(const AllocatorScope &) = delete;
-
-private:
-  llvm::FunctionPass *(*Before)();
-};
+/// Makes it. It asks whom RegallocScope names; without a policy for a function, that is greedy's.
+llvm::FunctionPass *createAllocator();
 
 } // namespace mlcb::rl4real
