@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,15 +31,34 @@ def model(folder: Path) -> Path:
     return folder / str(name)
 
 
-def always(folder: Path, logits: list[float]) -> None:
-    """Makes the model one that answers the same whatever it is asked."""
+def always(folder: Path, logits: list[float], *beside: onnx.NodeProto, functions: Sequence[onnx.FunctionProto] = ()) -> None:
+    """Makes the model one that answers the same whatever it is asked, with other nodes beside."""
     output = onnx.load(str(model(folder))).graph.output[0]
-    constant = numpy_helper.from_array(np.array([logits], np.float32), "constant")
+    constants = [numpy_helper.from_array(np.array([logits], np.float32), "constant"), numpy_helper.from_array(np.array(True), "true")]
     answer = helper.make_tensor_value_info(output.name, TensorProto.FLOAT, [1, len(logits)])
-    graph = helper.make_graph([helper.make_node("Identity", ["constant"], [output.name])], "always", [], [answer], [constant])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    graph = helper.make_graph([*beside, helper.make_node("Identity", ["constant"], [output.name])], "always", [], [answer], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("own", 1)], functions=functions)
     made.ir_version = 8
     model(folder).write_bytes(made.SerializeToString())
+
+
+def endless() -> onnx.NodeProto:
+    """A loop whose condition stays true."""
+    number, goes_on = (helper.make_tensor_value_info(name, kind, []) for name, kind in {"i": TensorProto.INT64, "go": TensorProto.BOOL}.items())
+    still = helper.make_tensor_value_info("still", TensorProto.BOOL, [])
+    body = helper.make_graph([helper.make_node("Identity", ["go"], ["still"])], "body", [number, goes_on], [still])
+    return helper.make_node("Loop", ["", "true"], [], body=body)
+
+
+def branch(*nodes: onnx.NodeProto) -> onnx.NodeProto:
+    """One of two branches, which are alike."""
+    result = helper.make_tensor_value_info("result", TensorProto.BOOL, [])
+    graph = helper.make_graph([*nodes, helper.make_node("Identity", ["true"], ["result"])], "branch", [], [result])
+    return helper.make_node("If", ["true"], ["taken"], then_branch=graph, else_branch=graph)
+
+
+def function() -> onnx.FunctionProto:
+    return helper.make_function("own", "f", ["x"], ["y"], [helper.make_node("Identity", ["x"], ["y"])], [helper.make_opsetid("", 18)])
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +80,53 @@ def test_logits_that_are_all_nan_are_an_error(folder: Path, observation: Observa
 def test_logit_that_is_nan_counts_as_masked(folder: Path, observation: Observation, logits: list[float], best: int) -> None:
     always(folder, logits)
     assert in_process(f"onnx:{folder}", [observation]) == [best] == [OnnxPolicy(folder).advice(observation)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "functions", "why"),
+    [
+        ([endless()], [], "has the operator Loop, expected a model without loops"),
+        ([branch(endless())], [], "has the operator Loop, expected a model without loops"),
+        ([], [function()], "has functions of its own, expected a model in which they are inlined"),
+    ],
+    ids=["loop", "loop in a branch", "function"],
+)
+def test_model_that_may_compute_without_end_is_refused(
+    folder: Path, observation: Observation, nodes: list[onnx.NodeProto], functions: list[onnx.FunctionProto], why: str
+) -> None:
+    always(folder, [0.0, 1.0], *nodes, functions=functions)
+    for refuse in (lambda: in_process(f"onnx:{folder}", [observation]), lambda: OnnxPolicy(folder)):
+        with pytest.raises(_native.InvalidArgument, match=f"^[^\n]*{model(folder).name} {why}$"):
+            refuse()
+
+
+def test_loop_whose_key_is_longer_than_protobuf_reads_is_refused(folder: Path, observation: Observation) -> None:
+    always(folder, [0.0, 1.0])
+    made = onnx.load(model(folder))
+    node, graph = endless().SerializeToString(), made.graph.SerializeToString()
+    hidden = b"\x8a\x80\x80\x80\x10" + _varint(len(node)) + node  # protobuf reads field 1, a node
+    made.ClearField("graph")
+    whole = made.SerializeToString() + b"\x3a" + _varint(len(graph + hidden)) + graph + hidden
+    model(folder).write_bytes(whole)
+    for refuse in (lambda: in_process(f"onnx:{folder}", [observation]), lambda: OnnxPolicy(folder)):
+        with pytest.raises(_native.InvalidArgument, match=r"cannot be read, expected an ONNX model$"):
+            refuse()
+
+
+def _varint(number: int) -> bytes:
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
+
+
+def test_model_with_branches_is_asked(folder: Path, observation: Observation) -> None:
+    always(folder, [0.0, 1.0], branch())
+    assert in_process(f"onnx:{folder}", [observation]) == [1]
+
+
+def test_file_that_is_no_model_is_refused(folder: Path, observation: Observation) -> None:
+    model(folder).write_bytes(b"not a model")
+    for refuse in (lambda: in_process(f"onnx:{folder}", [observation]), lambda: OnnxPolicy(folder)):
+        with pytest.raises(_native.InvalidArgument, match=r"cannot be read, expected an ONNX model$"):
+            refuse()
 
 
 @pytest.mark.parametrize("name", ["policy.json", "model"])

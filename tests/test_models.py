@@ -116,12 +116,12 @@ def test_worker_behind_grpc_takes_models() -> None:
         assert end(env, leaving(env, played)) == end(env, greedy(played, env))
 
 
-@pytest.mark.parametrize("model", [b"no model", b""])
-def test_what_is_no_model_ends_the_episode_with_a_reason(model: bytes, eviction: CompilerEnv) -> None:
+@pytest.mark.parametrize(("model", "reason"), [(b"no model", " cannot be read, expected an ONNX model"), (b"", ": ")], ids=["text", "empty"])
+def test_what_is_no_model_ends_the_episode_with_a_reason(model: bytes, reason: str, eviction: CompilerEnv) -> None:
     eviction.reset()
     _, reward, terminated, _, info = eviction.delegate([model])
     assert (reward, terminated) == (-1, True)
-    assert info["error"].startswith("the learner's model: ")
+    assert info["error"].startswith(f"the learner's model{reason}")
     eviction.reset()
 
 

@@ -120,6 +120,7 @@ def compiled(source: Path, *flags: str) -> bytes:
         ("{inline-threshold=1}", "a stage without a pipeline"),
         ("function(mem2reg) ; ", "a stage without a pipeline"),
         ("default<Oz> ; stop", "unknown pass name 'stop'"),
+        ("function(" * 65, "a pipeline nested too deeply, expected at most 64 parentheses within each other"),
     ],
 )
 def test_wrong_action_is_named_with_the_reason(make_env: Make, text: str, reason: str) -> None:

@@ -6,6 +6,7 @@ import mmap
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from threading import Timer
 import numpy as np
 import pytest
 
+from mlcb_gym import _native
 from mlcb_gym.corpus.bitcode import bitcode
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
@@ -456,6 +458,19 @@ def test_program_that_is_no_regular_file_is_refused_at_once(session: WorkerSessi
     begun = session.begin(spec, EpisodeRequest(tmp_path / path, limits=Limits(turn_seconds=2.0)))
     with closing(begun) as refused, pytest.raises(CompilerError, match=r"it is no regular file$"):
         refused.receive()
+
+
+def test_request_that_is_nested_too_deeply_is_refused(make: Make, session: WorkerSession) -> None:
+    env = make()
+    env.reset(seed=1)
+    before, control = session.pid, session._control
+    assert control is not None
+    ours, theirs = socket.socketpair()
+    control.begin("[" * 1_000_000, theirs.detach(), fork_server.START_SECONDS)
+    with pytest.raises(_native.PeerError, match="begin: nested too deeply, expected at most 64 levels"):
+        _native.Frames(ours.detach()).receive(fork_server.START_SECONDS)
+    env.reset(seed=1)
+    assert session.pid == before
 
 
 def test_env_that_is_dropped_without_close_leaves_no_descriptor(make: Make, session: WorkerSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """From a build's own `compile_commands.json` to a corpus: every file as clang's frontend leaves it, before any pass."""
 
 import json
+import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.corpus.bitcode import write_module
+from mlcb_gym import atomic
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.mlgo import BITCODE, COMMAND, describe
 from mlcb_gym.errors import ProgramError
@@ -54,14 +55,11 @@ def read(file: Path) -> dict[str, CompileCommand]:
         ProgramError: the file is no such database.
     """
     try:
-        entries = [_entry(entry) for entry in json.loads(file.read_text())]
+        return _by_name([_entry(entry) for entry in json.loads(file.read_text())])
     except OSError as error:
         raise ProgramError(f"{file}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:  # of nesting, and of links in a loop, the last
         raise ProgramError(f"{file}: no compilation database: {type(error).__name__}: {error}") from error
-    by_object = {entry.object: entry for entry in entries}
-    root = commonpath([*(entry.folder.resolve() for entry in entries), *(place.parent for place in by_object)]) if entries else ""
-    return {place.relative_to(root).as_posix(): entry for place, entry in by_object.items()}
 
 
 def extract(database: Path, output: Path, *, built: bool = False, jobs: int = 2) -> Iterator[str]:
@@ -87,15 +85,35 @@ def extract(database: Path, output: Path, *, built: bool = False, jobs: int = 2)
     describe(output, names)
 
 
+def _by_name(entries: list[CompileCommand]) -> dict[str, CompileCommand]:
+    by_object = {entry.object: entry for entry in entries}
+    root = commonpath([*(entry.folder.resolve() for entry in entries), *(place.parent for place in by_object)]) if entries else ""
+    return {place.relative_to(root).as_posix(): entry for place, entry in by_object.items()}
+
+
 def _entry(entry: dict[str, Any]) -> CompileCommand:
-    words = [str(word) for word in entry["arguments"]] if "arguments" in entry else shlex.split(entry["command"])
+    words = [_text(word) for word in entry["arguments"]] if "arguments" in entry else shlex.split(_text(entry["command"]))
     if words and Path(words[0]).name in _LAUNCHERS:
         del words[0]
     outputs = [after for word, after in pairwise(words) if word == "-o"]
-    file = Path(entry["file"])
+    file = Path(_text(entry["file"]))
     below = file.relative_to(file.anchor)  # one source may be compiled in two folders
-    output = entry.get("output") or (outputs[-1] if outputs else f"{below}.o")
-    return CompileCommand(Path(entry["directory"]), str(entry["file"]), tuple(words[1:]), str(output))
+    output = _text(entry.get("output") or (outputs[-1] if outputs else f"{below}.o"))
+    return CompileCommand(Path(_text(entry["directory"])), entry["file"], tuple(words[1:]), output)
+
+
+def _text(value: Any) -> str:
+    """Return what may be an argument of a command, or a path.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: the system has no such text.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is {type(value).__name__}, expected a string")
+    if b"\0" in os.fsencode(value):
+        raise ValueError(f"{value!r:.80} has a byte 0")
+    return value
 
 
 def _extract(name: str, command: CompileCommand, output: Path, built: bool) -> str | None:
@@ -145,4 +163,4 @@ def _take(compiled: Path, name: str, output: Path) -> None:
         dumps = (f"--dump-section=.llvmbc={sections[BITCODE]}", f"--dump-section=.llvmcmd={sections[COMMAND]}")
         run((tool("llvm-objcopy"), *dumps, compiled, "/dev/null"), subject=name)
         for suffix, section in sections.items():
-            write_module(output / (name + suffix), section.read_bytes())
+            atomic.write(output / (name + suffix), section.read_bytes())

@@ -36,7 +36,7 @@ Expected<Measure> readMeasure(std::string_view Word) {
   for (Measure When : {Measure::Always, Measure::End})
     if (Word == name(When))
       return When;
-  return fail(ErrorKind::ProtocolError, "measure is '" + std::string(Word) + "', expected 'always' or 'end'");
+  return fail(ErrorKind::ProtocolError, "measure is " + shortText(Word) + ", expected 'always' or 'end'");
 }
 
 std::string Hello::toJson() const {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/OnnxModel.h"
 
+#include "runner/FileContents.h"
+#include "runner/OnnxGraph.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -114,6 +117,7 @@ Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxLibrary &Library,
   OrtOwned<OrtSessionOptions> Options(Raw, Api.ReleaseSessionOptions);
   // One thread: the compiler's own, so that a build with many jobs is not slowed by pools.
   for (OrtStatus *Status : {Api.SetIntraOpNumThreads(Raw, 1), Api.SetInterOpNumThreads(Raw, 1),
+                            Api.AddSessionConfigEntry(Raw, "session.load_model_format", "ONNX"), // the one that is checked
                             Api.AddSessionConfigEntry(Raw, "session.disable_prepacking", Prepacks ? "0" : "1")})
     if (auto Done = Library.check(Status, Path); !Done)
       return Unexpected(Done.error());
@@ -190,16 +194,27 @@ Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Ag
   std::error_code Why;
   if (const auto Status = std::filesystem::status(Path, Why); std::filesystem::exists(Status) && !std::filesystem::is_regular_file(Status))
     return fail(ErrorKind::InvalidArgument, Path + " is no regular file, expected an ONNX model"); // a FIFO would be waited for
+  const Expected<std::string> Read = readFile(Path);
+  if (!Read)
+    return Unexpected(Read.error());
+  if (auto Checked = checkRunsOnce(Path, std::as_bytes(std::span(*Read))); !Checked)
+    return Unexpected(Checked.error());
+  const std::string Folder = std::filesystem::absolute(Path).parent_path();
   return open(Path, Agent, Prepacks, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) -> Expected<void> {
     const OrtApi &Api = *Library.Api;
+    if (auto Done = Library.check(Api.AddSessionConfigEntry(Options, "session.model_external_initializers_file_folder_path", Folder.c_str()), Path);
+        !Done)
+      return Done;
     if (!CustomOperators.empty()) // the session keeps the library open
       if (auto Done = Library.check(Api.RegisterCustomOpsLibrary_V2(Options, CustomOperators.c_str()), CustomOperators); !Done)
         return Done;
-    return Library.check(Api.CreateSession(Library.Env, Path.c_str(), Options, Session), Path);
+    return Library.check(Api.CreateSessionFromArray(Library.Env, Read->data(), Read->size(), Options, Session), Path); // what was checked
   });
 }
 
 Expected<OnnxModel> OnnxModel::parse(const std::string &Name, std::span<const std::byte> Contents, const AgentSpec &Agent) {
+  if (auto Checked = checkRunsOnce(Name, Contents); !Checked)
+    return Unexpected(Checked.error());
   return open(Name, Agent, /*Prepacks=*/true, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) {
     return Library.check(Library.Api->CreateSessionFromArray(Library.Env, Contents.data(), Contents.size(), Options, Session), Name);
   });

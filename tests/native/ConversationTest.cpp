@@ -208,10 +208,10 @@ TEST_F(Conversation, ForkWithoutAChannelIsRefused) {
 
 TEST_F(Conversation, WhatIsNoModelIsRefused) {
   Them.say(FrameKind::Model, bytesOf("no model"));
-  EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::InvalidArgument, "the learner's model: "));
+  EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::InvalidArgument, "the learner's model cannot be read, expected an ONNX model"));
   Them.hear(FrameKind::Begin);
   Them.hear(FrameKind::Observation);
-  EXPECT_TRUE(Them.isRefused("the learner's model: "));
+  EXPECT_TRUE(Them.isRefused("the learner's model cannot be read, expected an ONNX model"));
 }
 
 TEST_F(Conversation, ModelOfAnAgentThatIsNotThereIsRefused) {
@@ -318,7 +318,7 @@ TEST_F(FakeCompiler, HelloKeepsWhatItAsksForThroughItsJson) {
   EXPECT_EQ(Read.When, Asked.When);
   EXPECT_TRUE(failsWith(Hello::fromJson("[]"), ErrorKind::ProtocolError, "not a JSON object"));
   EXPECT_TRUE(failsWith(Hello::fromJson(R"({"metrics":"size"})"), ErrorKind::ProtocolError, "a list of names"));
-  EXPECT_TRUE(failsWith(Hello::fromJson(R"({"measure":"never"})"), ErrorKind::ProtocolError, "measure is 'never'"));
+  EXPECT_TRUE(failsWith(Hello::fromJson(R"({"measure":"never"})"), ErrorKind::ProtocolError, "measure is \"never\""));
 }
 
 } // namespace

@@ -20,9 +20,19 @@ constexpr StringLiteral WritesFiles[] = {"dot-", "view-", "insert-gcov-profiling
 // These read files that the action names.
 constexpr StringLiteral ReadsFiles[] = {"memprof-use", "extract-blocks"};
 
+// LLVM's parser calls itself for what is nested, as deep as the text says.
+constexpr int MaxDepth = 64;
+
 bool isNameChar(char C) { return isAlnum(C) || C == '-' || C == '_' || C == '.'; }
 
 Unexpected invalid(const Twine &Why) { return fail(ErrorKind::InvalidArgument, Why.str()); }
+
+bool isTooDeep(StringRef Text) {
+  int Depth = 0;
+  for (size_t Pos = 0; Pos < Text.size() && Depth <= MaxDepth; ++Pos)
+    Depth += (Text[Pos] == '(') - (Text[Pos] == ')');
+  return Depth > MaxDepth;
+}
 
 /// Separates at ';' outside of angle brackets, which hold the parameters of a pass.
 SmallVector<StringRef> splitStages(StringRef Text) {
@@ -118,6 +128,8 @@ Expected<Stage> parseStage(StringRef Text) {
     return Unexpected(Options.error());
   if (Text.empty())
     return invalid("a stage without a pipeline");
+  if (isTooDeep(Text))
+    return invalid("a pipeline nested too deeply, expected at most " + Twine(MaxDepth) + " parentheses within each other");
   return rewritePipeline(Text).map([&](std::string Pipeline) { return Stage{std::move(*Options), std::move(Pipeline)}; });
 }
 
