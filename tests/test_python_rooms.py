@@ -12,7 +12,7 @@ from mlcb_gym.envs import environments
 
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
-    {"errors", "pipelines"},
+    {"atomic", "errors", "pipelines"},
     {"_native"},
     {"toolchain"},
     {"spec"},
@@ -26,7 +26,7 @@ LEVELS = (
     {"export"},
     {"evaluation"},
     {"reporting"},
-    {"tools", "testing"},
+    {"demo", "tools", "testing"},
     {"cli"},
     {"__init__", "__main__"},
 )

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mlcb_gym import __version__, errors
-from mlcb_gym.cli import actions, corpus, doctor, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
+from mlcb_gym.cli import actions, corpus, demo, doctor, evaluate, export, log, new_task, recipes, report, search, sweep, train, vocabulary
 from mlcb_gym.cli.shared_options import Task, task_name
 from mlcb_gym.cli.tables import servers_table, tasks_table, tensors_table, wide_console
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, environment_table
@@ -20,6 +20,9 @@ from mlcb_gym.envs import environments
 from mlcb_gym.session.relay import EPISODES, IDLE_SECONDS
 from mlcb_gym.session.request import Limits
 from mlcb_gym.session.sandbox import Sandbox
+
+NO_THREAD = "can't start new thread"
+"""The message of Python's error, which has no class of its own."""
 
 
 def print_version(wanted: bool) -> None:
@@ -111,6 +114,7 @@ for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
 app.command()(recipes.recipes)
 app.command()(report.report)
+app.command()(demo.demo)
 app.command()(doctor.doctor)
 app.command("new-task")(new_task.new_task)
 for name, group in {"corpus": corpus.app, "vocab": vocabulary.app, "actions": actions.app, "log": log.app}.items():
@@ -140,6 +144,12 @@ def main() -> None:
     except MemoryError:
         print("mlcb: out of memory; what was saved before is whole", file=sys.stderr)
         sys.exit(1)
+    except RuntimeError as error:
+        if str(error) != NO_THREAD:
+            raise
+        print(f"mlcb: {NO_THREAD}", file=sys.stderr)
+        sys.exit(1)
     except OSError as error:  # a file that cannot be read or written
-        print(f"mlcb: {error.filename}: {error.strerror}" if error.filename else f"mlcb: {error}", file=sys.stderr)
+        name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        print(f"mlcb: {name}: {error.strerror}" if name else f"mlcb: {error}", file=sys.stderr)
         sys.exit(1)
