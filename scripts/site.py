@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages of the site, for MkDocs: the documents of this tree, and a page for each environment, command and public module.
+"""The pages of the site, for MkDocs: the documents of this tree, and a page for each environment, algorithm, command and public module.
 
-``make docs`` writes them to ``build/pages`` and the site to ``build/site``. A link to a file of the tree becomes one to its page, where it has one.
+``make docs`` writes them to ``build/pages`` and the site to ``build/site``. A link to a file of the tree becomes one to its page, where it has one:
+that to the module of an environment, or of an algorithm, one to its manual.
 """
 
+import inspect
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import cleandoc
 from pathlib import Path
 from posixpath import normpath, relpath
@@ -17,25 +19,33 @@ import yaml
 
 from mlcb_gym import VERSIONS
 from mlcb_gym.cli.main import app
-from mlcb_gym.envs import env_class
+from mlcb_gym.envs import env_class, environments
 from mlcb_gym.policies import shipped
+from mlcb_gym.spec import bind
+from mlcb_gym.training.hyperparameters import hyperparameters
+from mlcb_gym.training.learnable import unlearnable
+from mlcb_gym.training.registry import algorithms, recipe_class
+from scripts.interval_plot import with_plots
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 
 DOCUMENTS = {
-    "Start": ("docs/index.md", "README.md", "docs/wheel.md", "docs/faq.md", "docs/coming-from.md"),
+    "Start": ("README.md", "docs/wheel.md", "docs/faq.md", "docs/coming-from.md"),
     "Tutorials": tuple(
         f"docs/tutorials/{name}.md" for name in ("first_policy", "own_loop", "own_programs", "sweep", "reading_a_card", "new_task", "own_compiler")
     ),
-    "Guides": ("docs/training.md", "docs/learners.md", "docs/deployment.md", "docs/integration.md"),
+    "Guides": tuple(f"docs/{name}.md" for name in ("training", "learners", "corpora", "deployment", "integration", "variables")),
     "Tasks": ("docs/posetrl.md", "docs/function_size.md", "docs/inliner.md", "docs/regalloc.md", "docs/rl4real.md", "docs/loop_distribution.md"),
-    "Results": ("docs/results.md", "docs/projects.md", "docs/learning.md", "docs/study/README.md", "docs/training_faults.md"),
+    "Results": tuple(f"docs/{name}.md" for name in ("results", "projects", "learning", "study/README", "benchmarks", "training_faults", "attacks")),
     "Inside": ("docs/architecture.md", "docs/protocol.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 }
 """The documents of the tree, by section."""
-TITLES = {"index.md": "Home", "overview.md": "Overview", "coming-from.md": "There and here"}
+ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Results", "Commands", "Reference", "Inside")
+"""The sections, as the navigation has them."""
+TITLES = {"index.md": "Home", "coming-from.md": "There and here", **{f"policies/{task}.md": task for task in shipped()}}
 """What pages are called in the navigation, where their headings are too long or the same."""
+STYLE = "docs/site.css"
 IMAGES = ("docs/flow.svg", "docs/study/study.png")
 """Pictures that documents show."""
 MODULES = (
@@ -71,17 +81,18 @@ def main() -> None:
         place = BUILD / "pages" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    for image in IMAGES:
-        shutil.copy(ROOT / image, BUILD / "pages")
-    navigation = [{name: [{TITLES[path]: path} if path in TITLES else path for path in pages]} for name, pages in sections.items()]
+    for file in (*IMAGES, STYLE):
+        shutil.copy(ROOT / file, BUILD / "pages")
+    navigation = [{name: [{TITLES[path]: path} if path in TITLES else path for path in sections[name]]} for name in ORDER]
     (BUILD / "mkdocs.yml").write_text(yaml.safe_dump({"INHERIT": "../mkdocs.yml", "docs_dir": "pages", "site_dir": "site", "nav": navigation}))
 
 
 def generated() -> dict[str, Pages]:
     """Return the sections whose pages are in no document."""
     return {
-        "Environments": dict(environments()),
-        "Policies": documents(tuple(card(task) for task in shipped())),
+        "Environments": dict(manuals()),
+        "Policies": {path: with_plots(text) for path, text in documents(tuple(map(card, shipped()))).items()},
+        "Algorithms": {f"algorithms/{name}.md": algorithm(name) for name in algorithms()},
         "Commands": dict(commands()),
         "Reference": {f"reference/{module}.md": f"# {module}\n\n::: {module}\n" for module in MODULES},
     }
@@ -96,8 +107,11 @@ def documents(paths: tuple[str, ...]) -> Pages:
 def page_of() -> Mapping[str, str]:
     """Return the path of the page of each document."""
     named = {path: f"{Path(path).stem.lower()}.md" for paths in DOCUMENTS.values() for path in paths}
-    otherwise = {"README.md": "overview.md", "docs/study/README.md": "study.md", "SECURITY.md": "vulnerabilities.md"}
-    return named | otherwise | {card(task): f"policies/{task}.md" for task in shipped()}
+    otherwise = {"README.md": "index.md", "docs/study/README.md": "study.md", "SECURITY.md": "vulnerabilities.md"}
+    cards = {card(task): f"policies/{task}.md" for task in shipped()}
+    modules = {f"mlcb_gym/envs/{task}.py": f"environments/{env_id}.md" for task, env_id in environments().items()}
+    recipes = {f"mlcb_gym/training/algorithms/{name}.py": f"algorithms/{name}.md" for name in algorithms()}
+    return named | otherwise | cards | modules | recipes
 
 
 def card(task: str) -> str:
@@ -113,17 +127,54 @@ def relinked(text: str, path: str, places: Mapping[str, str]) -> str:
         file = normpath(f"{Path(path).parent.as_posix()}/{target}")
         if not (ROOT / file).exists():
             raise FileNotFoundError(f"{path}: a link to {found[2]}, which is no file of the tree")
-        if file in places:
-            return f"[{found[1]}]({relpath(places[file], Path(places[path]).parent.as_posix())}{hash_}{anchor})"
-        return found[0] if file in IMAGES else f"{found[1]} (`{file}`)"
+        page = Path(file).name if file in IMAGES else places.get(file)
+        if page:
+            return f"[{found[1]}]({relpath(page, Path(places[path]).parent.as_posix())}{hash_}{anchor})"
+        return f"{found[1]} (`{file}`)"
 
     return re.sub(r"\[([^\]]+)\]\((?!https?:|#)([^)\s]+)\)", link, text)
 
 
-def environments() -> Iterator[tuple[str, str]]:
-    """Yield a page for each environment: the manual that its docstring is."""
+def manuals() -> Iterator[tuple[str, str]]:
+    """Yield a page for each environment: the manual that its docstring is, and what there is about its task."""
     for env_id, task in VERSIONS.items():
-        yield f"environments/{env_id}.md", f"# {env_id}\n\n{cleandoc(env_class(task).__doc__ or '')}\n"
+        yield f"environments/{env_id}.md", f"# {env_id}\n\n{_fenced(cleandoc(env_class(task).__doc__ or ''))}\n\n{about(task)}\n"
+
+
+def about(task: str) -> str:
+    """Return the section on the task of an environment: its pages, what learns it, and what its policies are compared with."""
+    record = env_class(task).record
+    guide = next(path for path in DOCUMENTS["Tasks"] if f"(../mlcb_gym/envs/{task}.py)" in (ROOT / path).read_text())
+    learning = [_linked(name, f"algorithms/{name}.md") for name in algorithms() if learns(name, task)]
+    nulls = [*record.reference_policies, *record.portfolios, *record.stock_ways, "random episodes"]
+    rows = [
+        ("guide", _linked("how to use it, and what it gains", page_of()[guide])),
+        ("policy that ships", f"{_linked('its card', f'policies/{task}.md')}: training, results, limits" if task in shipped() else "none"),
+        ("algorithms", f"{', '.join(learning)}; by default {record.recipe}"),
+        ("programs", f"those of {_linked(record.corpus, 'corpora.md')}, unless others are named"),
+        ("evaluations compare with", "; ".join(nulls) if record.evaluator == "metrics" else "run times of others: see the guide"),
+        ("result of a short training", record.expected or "not measured"),
+    ]
+    return "\n".join(["## The task", "", f"`{task}`, in the commands.", "", *_table(("", ""), rows)])
+
+
+def learns(name: str, task: str) -> bool:
+    """Return whether an algorithm learns all that the agents of a task are asked for."""
+    return not unlearnable(recipe_class(name), bind(task, {}))
+
+
+def algorithm(name: str) -> str:
+    """Return the page of an algorithm: the docstrings of its module and its recipe, the tasks that it learns, and its hyperparameters."""
+    recipe = recipe_class(name)
+    method = inspect.getdoc(inspect.getmodule(recipe)) or ""
+    manual = (inspect.getdoc(recipe) or "").partition("\nArgs:")[0].strip()
+    tasks = {task: _linked(f"`{task}`", f"environments/{env_id}.md") for task, env_id in sorted(environments().items()) if learns(name, task)}
+    own = [link for task, link in tasks.items() if env_class(task).record.recipe == name]
+    learnt = f"It trains on {', '.join(tasks.values())}." + (f" It is the default of {', '.join(own)}." if own else "")
+    rows = [(f"`{each.key}`", f"`{each.default}`", each.meaning, _code(recipe.space.get(each.key))) for each in hyperparameters(recipe())]
+    values = "`--set KEY=VALUE` changes one; values are JSON. `mlcb sweep` tries those of the last column, unless `--search` names others."
+    table = "\n".join(_table(("key", "default", "meaning", "a sweep tries"), rows))
+    return "\n\n".join([f"# {name}", method, manual, learnt, "## Hyperparameters", values, table]) + "\n"
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -136,8 +187,8 @@ def commands() -> Iterator[tuple[str, str]]:
 
 def described(name: str, command: Any, heading: str) -> str:
     """Return a command with its help and a row for each argument and option."""
-    rows = [f"| {_named(each)} | {_cell(getattr(each, 'help', None) or '')} |" for each in command.params if not getattr(each, "hidden", False)]
-    table = ["| argument or option | meaning |", "|---|---|", *rows] if rows else []
+    rows = [(_named(each), _default(each), getattr(each, "help", None) or "") for each in command.params if not getattr(each, "hidden", False)]
+    table = _table(("argument or option", "default", "meaning"), rows) if rows else []
     return "\n".join([f"{heading} {name}", "", cleandoc(command.help or ""), "", *table, ""])
 
 
@@ -147,8 +198,31 @@ def _named(parameter: Any) -> str:
     return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _default(parameter: Any) -> str:
+    if isinstance(said := getattr(parameter, "show_default", None), str):
+        return said
+    default = getattr(parameter.default, "value", parameter.default)  # of an enum
+    return "" if default in (None, "", (), [], False, True) or callable(default) else f"`{default}`"
+
+
+def _fenced(text: str) -> str:
+    """Return a docstring with its doctests as blocks of code, which Markdown would take for quotations."""
+    return re.sub(r"^>>> .*(?:\n.+)*", r"```pycon\n\g<0>\n```", text, flags=re.MULTILINE)
+
+
+def _linked(text: str, page: str) -> str:
+    """Return a link from a page of a section to another."""
+    return f"[{text}](../{page})"
+
+
+def _code(text: str | None) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose cells may have any text of one line or more."""
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    return [f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *cells)]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The site's pages: every document, environment and command has one, and links lead to files that exist."""
+"""The site's pages: every document, environment, algorithm and command has one, and links lead to files that exist."""
 
+import inspect
 import re
+import shlex
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -11,9 +16,14 @@ import typer
 
 from mlcb_gym import VERSIONS
 from mlcb_gym.cli.main import app
-from scripts.site import DOCUMENTS, IMAGES, MODULES, TITLES, card, documents, generated, page_of, relinked
+from mlcb_gym.training.hyperparameters import hyperparameters
+from mlcb_gym.training.registry import algorithms, recipe_class
+from scripts.interval_plot import Ratio, plot, ratios
+from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, card, documents, generated, page_of, relinked
 
 ROOT = Path(__file__).parents[1]
+DOCUMENTED = (type, FunctionType, MethodType, property, cached_property)
+"""What a docstring describes; values of other types are described by the text behind them."""
 
 
 def anchors(file: Path) -> set[str]:
@@ -41,6 +51,8 @@ def test_link_to_no_file_is_an_error() -> None:
 def test_link_to_a_document_is_one_to_its_page_and_to_a_folder_its_name() -> None:
     text = relinked("[a](docs/protocol.md#grpc) [b](examples/c)", "README.md", page_of())
     assert text == "[a](protocol.md#grpc) b (`examples/c`)"
+    assert relinked("![d](docs/flow.svg)", "README.md", page_of()) == "![d](flow.svg)"
+    assert relinked("[e](../mlcb_gym/envs/posetrl.py)", "docs/posetrl.md", page_of()) == "[e](environments/PosetRL-v0.md)"
     assert relinked("[c](../../../docs/deployment.md)", card("posetrl"), page_of()) == "[c](../deployment.md)"
 
 
@@ -68,6 +80,12 @@ def test_picture_of_the_flow_is_readable_in_the_dark_and_at_the_width_of_a_phone
     assert "prefers-color-scheme: dark" in "".join(picture.itertext())
 
 
+def test_messages_of_a_sequence_diagram_have_no_semicolon_which_would_end_them() -> None:
+    diagrams = re.findall(r"^```mermaid\nsequenceDiagram\n(.*?)^```$", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(diagrams) == 1
+    assert ";" not in diagrams[0]
+
+
 def test_every_environment_and_command_has_a_page() -> None:
     pages = generated()
     assert set(pages["Environments"]) == {f"environments/{env_id}.md" for env_id in VERSIONS}
@@ -75,6 +93,71 @@ def test_every_environment_and_command_has_a_page() -> None:
     assert "`--output`, `-o`" in pages["Commands"]["commands/train.md"]
 
 
+def test_sections_of_the_navigation_are_those_that_there_are() -> None:
+    assert sorted(ORDER) == sorted([*DOCUMENTS, *generated()])
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_page_of_an_algorithm_has_its_hyperparameters_and_commands_that_can_be_parsed(name: str) -> None:
+    page = generated()["Algorithms"][f"algorithms/{name}.md"]
+    assert [each.key for each in hyperparameters(recipe_class(name)()) if f"| `{each.key}` | `{each.default}` |" not in page] == []
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert f"--algo {name} " in block
+    assert [line for line in block.splitlines() if parsed(line).args] == []
+
+
+def parsed(line: str) -> Any:
+    """Return the context of a command, which has the arguments that no option of it takes."""
+    command: Any = typer.main.get_command(app)
+    _, *words = shlex.split(line, comments=True)
+    while words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    return command.make_context("mlcb", words)
+
+
+def test_page_of_an_algorithm_names_the_tasks_that_it_learns() -> None:
+    pages = generated()["Algorithms"]
+    assert "[`priority`]" in pages["algorithms/es.md"]
+    assert "[`priority`]" not in pages["algorithms/dqn.md"]
+    assert "It is the default of [`inliner`]" in pages["algorithms/mlgo.md"]
+
+
+def test_page_of_an_environment_has_its_nulls_its_card_and_its_example_as_code() -> None:
+    page = generated()["Environments"]["environments/PosetRL-v0.md"]
+    assert "best fixed sequence; coreset" in page
+    assert "[its card](../policies/posetrl.md)" in page
+    assert "```pycon\n>>> import gymnasium, mlcb_gym\n" in page
+
+
+def test_card_has_a_plot_of_its_ratios() -> None:
+    page = generated()["Policies"]["policies/posetrl.md"]
+    assert page.count("<circle") == 10
+    assert ">policy, guarded: 0.9857</text>" in page
+
+
+def test_interval_is_drawn_where_its_ratios_are() -> None:
+    table = "| method | size / -Oz | by program |\n|---|---|---|\n| policy | 0.9000 | 0.8000 - 1.0000 |\n| `none` | 1.0000 | |\n"
+    rows = list(ratios(table))
+    assert rows == [Ratio("policy", 0.9, 0.8, 1.0), Ratio("none", 1.0, 1.0, 1.0)]
+    assert 'x1="12.0" x2="388.0"' in plot(rows, "size / -Oz")
+    assert '<circle cx="200.0"' in plot(rows, "size / -Oz")
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_module_of_the_reference_can_be_imported(module: str) -> None:
-    assert import_module(module).__doc__
+def test_every_public_name_of_the_reference_has_a_docstring(module: str) -> None:
+    imported = import_module(module)
+    assert imported.__doc__
+    assert undocumented(imported) == []
+
+
+def undocumented(module: ModuleType) -> list[str]:
+    """Return the public classes and functions of a module, and what is public in these classes, without a docstring."""
+    names = getattr(module, "__all__", None) or [name for name in public(module) if getattr(vars(module)[name], "__module__", "") == module.__name__]
+    found = {name: getattr(module, name) for name in names}
+    classes = [value for value in found.values() if isinstance(value, type)]
+    members = {f"{owner.__name__}.{name}": getattr(owner, name) for owner in classes for name in public(owner)}
+    return [name for name, value in (found | members).items() if isinstance(value, DOCUMENTED) and not inspect.getdoc(value)]
+
+
+def public(holder: ModuleType | type) -> list[str]:
+    return [name for name in vars(holder) if not name.startswith("_")]
