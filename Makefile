@@ -7,14 +7,15 @@ MLCB := $(VENV)/bin/mlcb
 NATIVE := $(shell find native examples/task -name __pycache__ -prune -o -type f -print 2>/dev/null) CMakeLists.txt pyproject.toml mlcb_gym/__init__.py
 CXX_FILES = $(shell find native tests/native tests/fuzz benchmarks/rtt examples -name "*.h" -o -name "*.cpp" -o -name "*.c")
 NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
+DEMO_MINUTES ?= 4
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.
 export RAY_worker_niceness ?= 0
 
-.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-thread-links check-faults check-slow check-projects fuzz format lint study bench wheel docs bench-rtt build-bench setup clean
+.PHONY: demo test test-native playthroughs check check-sanitizers check-address check-thread check-thread-links check-faults check-attacks check-slow check-projects fuzz format lint study bench wheel docs bench-rtt build-bench setup clean
 demo: setup
-	$(PY) -m examples.demo
+	$(MLCB) demo --minutes $(DEMO_MINUTES)
 
 setup: $(VENV)/.built
 
@@ -77,7 +78,7 @@ check-thread-links: setup
 	cmake --build build/thread-links
 	$(PY) -m scripts.thin_link build/thread-links/native/libmlcb_llvm.so
 
-FUZZED := bitstream json protobuf frames mlgo spec hello
+FUZZED := bitstream json protobuf frames mlgo spec hello policy graph begin actions
 FUZZ_SECONDS ?= 60
 # Findings are kept in build/fuzz-corpus and start the next run; an input that crashed belongs in tests/fuzz/seeds.
 fuzz: setup
@@ -89,10 +90,15 @@ fuzz: setup
 	  MLCB_SERIALIZERS=build/fuzz/native build/fuzz/tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
 	    -artifact_prefix=build/fuzz-corpus/$$name- -verbosity=0 -print_final_stats=1 build/fuzz-corpus/$$name tests/fuzz/seeds/$$name; \
 	done
+	$(PY) -m tests.support.mutants --seconds $(FUZZ_SECONDS)
 
 FAULT_REPEATS ?= 50
 check-faults: setup
 	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
+
+# Kills, connections and episodes by the thousand; an hour on two cores that have nothing else to do.
+check-attacks: setup
+	$(PY) -m scripts.attacks -o docs/attacks.md
 
 # What programs for other targets are linked with, and run by.
 FOREIGN := qemu-user $(foreach of,libc6-dev libgcc-12-dev,$(of)-arm64-cross $(of)-riscv64-cross)

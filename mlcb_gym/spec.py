@@ -42,6 +42,7 @@ class Tensor:
 
     @classmethod
     def from_json(cls, declared: Mapping[str, Any]) -> "Tensor":
+        """Return the tensor that a member of ``inputs`` declares."""
         dims = declared["shape"]
         return cls(
             name=declared["name"],
@@ -98,6 +99,7 @@ class Agent:
 
     @property
     def observation_space(self) -> spaces.Dict:
+        """The tensors by their names, those left out that have no element."""
         return spaces.Dict({t.name: t.space for t in self._observed})
 
     @property
@@ -143,18 +145,22 @@ class TaskSpec:
 
     @cached_property
     def declared(self) -> Mapping[str, Any]:
+        """The members of ``json``."""
         return json.loads(self.json)
 
     @property
     def task(self) -> str:
+        """The name of the task, as ``posetrl``."""
         return self.declared["task"]
 
     @property
     def digest(self) -> str:
+        """The digest of all but the sentences, in hexadecimal: both ends of a conversation, and policies, must agree on it."""
         return self.declared["digest"]
 
     @property
     def parameters(self) -> Mapping[str, Any]:
+        """What both ends must agree on beside the tensors, as the texts of actions."""
         return self.declared["parameters"]
 
     @cached_property
@@ -164,6 +170,7 @@ class TaskSpec:
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
+        """The agents, in the order of their indices."""
         return tuple(Agent(a["name"], tuple(Tensor.from_json(t) for t in a["inputs"]), a["advice"]) for a in self.declared["agents"])
 
     @property
@@ -212,10 +219,10 @@ def acting_agent(observation: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def table(spec: TaskSpec) -> str:
-    """Return the observations of a task as a Markdown table, for docs and ``mlcb list``."""
-    rows = ["| agent | tensor | dtype | shape | low | high | meaning |", "|---|---|---|---|---|---|---|"]
+    """Return the observations of a task as a Markdown table, for docs. A length that follows from the arguments of the environment is a star."""
+    rows = ["| agent | tensor | dtype | shape (`*`: by arguments) | low | high | meaning |", "|---|---|---|---|---|---|---|"]
     for agent in spec.agents:
         for t in agent.inputs:
-            shape = " × ".join(map(str, t.shape)) or "scalar"
+            shape = " × ".join(str(length or "*") for length in t.shape) or "scalar"
             rows.append(f"| {agent.name} | `{t.name}` | {t.dtype} | {shape} | {t.low:g} | {t.high:g} | {t.doc} |")
     return "\n".join(rows)

@@ -37,9 +37,11 @@ class ScriptedCompiler:
         return self  # gymnasium.make copies its arguments; a running compiler is shared
 
     def configure(self, task: str, parameters: Mapping[str, Any]) -> TaskSpec:
+        """Return the task bound with these parameters, as a session does."""
         return bind(task, parameters)
 
     def begin(self, spec: TaskSpec, request: EpisodeRequest) -> Episode:
+        """Starts an episode, whose compiler is a thread of this process."""
         ours, theirs = socket.socketpair()
         compiler = _native.Compiler.serve(theirs.detach(), spec.json, list(request.metrics), measure=request.measure)
         thread = threading.Thread(target=self._play, args=(compiler, spec, request), daemon=True)

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -89,6 +91,15 @@ def vocabulary() -> Path:
 def environment() -> dict[str, str]:
     """The environment of a compiler that we start: it finds the vocabulary wherever the package lies."""
     return {"MLCB_VOCABULARY": str(vocabulary()), **os.environ}
+
+
+@contextmanager
+def starting(program: str | Path) -> Iterator[None]:
+    """Name the program in the ``OSError`` of a process that cannot be made."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(program)) from error
 
 
 def _installed(relative: str) -> Path:

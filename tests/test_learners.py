@@ -95,9 +95,9 @@ def test_script_with_rllibs_own_config_trains_and_is_exported(
     returns = [float(line) for line in capsys.readouterr().out.splitlines() if line not in ("None", str(checkpoint))]
     assert len(returns) == 2
     assert all(map(math.isfinite, returns))
-    folder = export_policy(checkpoint, tmp_path / "policy")
+    folder = export_policy(checkpoint, tmp_path / "policy", trust=True)
     assert OnnxPolicy(folder).env_arguments["max_steps"] == 5
-    assert check_parity(checkpoint, folder, "embedded/validation").disagreements == 0
+    assert check_parity(checkpoint, folder, "embedded/validation", trust=True).disagreements == 0
 
 
 @pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
@@ -109,7 +109,7 @@ def test_value_that_was_trained_in_other_units_is_not_exported(tmp_path: Path) -
     checkpoint = Path(algorithm.save_to_path(str(tmp_path / "checkpoint")))
     algorithm.stop()
     with pytest.raises(PolicyError, match="trained with normalize_actions=True, which changes what a value means: expected False"):
-        export_policy(checkpoint, tmp_path / "policy")
+        export_policy(checkpoint, tmp_path / "policy", trust=True)
 
 
 def test_value_that_is_deployed_is_the_action_that_was_taken() -> None:

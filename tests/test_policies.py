@@ -47,7 +47,9 @@ def test_policy_decides_alike_in_process(name: str, folder: Path, worker: Worker
 
 @pytest.mark.parametrize(("name", "folder"), POLICIES, ids=lambda value: str(value))
 def test_policy_has_a_card(name: str, folder: Path) -> None:
-    assert (folder / "README.md").read_text().startswith("# ")
+    text = (folder / "README.md").read_text()
+    assert text.startswith("# ")
+    assert [title for title in ("## How it came about", "## Results", "## Limits", "## Data and licence") if title not in text] == []
 
 
 def test_loops_that_the_policy_splits_print_the_same(tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 
 import io
 import os
+import pickle
+import shutil
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,9 +24,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import PolicyError, ProgramError, TrainingError
+from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.rollout.play import Script, replay
-from mlcb_gym.rollout.trace import Trace
+from mlcb_gym.rollout.trace import FAILED_RATIO, Trace
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
@@ -144,6 +148,16 @@ def test_curve_of_a_resumed_run_does_not_overlap(behind: int, kept: list[int], t
     assert read.Tags()["scalars"] == ["train/ratio"]
 
 
+def test_failure_of_another_thread_is_reported_while_curves_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = list[threading.ExceptHookArgs]()
+    monkeypatch.setattr(threading, "excepthook", failures.append)
+    with Curves(tmp_path, recipe("ppo"), steps=0):
+        other = threading.Thread(target=(tmp_path / "nothing").read_text)
+        other.start()
+        other.join()
+    assert [failure.exc_type for failure in failures] == [FileNotFoundError]
+
+
 def test_resumed_run_keeps_its_programs_validation_and_seed(tmp_path: Path) -> None:
     run(tmp_path, iterations=1, seed=5)
     before = read_run(tmp_path / "last")
@@ -251,18 +265,81 @@ def test_second_training_in_a_folder_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "last").exists()
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of one update."""
+    return run(tmp_path_factory.mktemp("trained"), iterations=1).resolve()
+
+
+@pytest.fixture
+def checkpoint(trained: Path, tmp_path: Path) -> Path:
+    """One to damage, the last of a run in ``tmp_path``."""
+    (tmp_path / "last").symlink_to("checkpoint")
+    return shutil.copytree(trained, tmp_path / "checkpoint")
+
+
+def truncate(folder: Path, pattern: str) -> None:
+    for file in folder.rglob(pattern):
+        file.write_bytes(file.read_bytes()[:100])
+
+
 @pytest.mark.parametrize("file", ["run.json", "*_state.pkl", "module_state.pkl"])
-def test_truncated_checkpoint_is_one_line(tmp_path: Path, file: str) -> None:
-    run(tmp_path, iterations=1)
-    checkpoint = (tmp_path / "last").resolve()
-    for truncated in checkpoint.rglob(file):
-        truncated.write_bytes(truncated.read_bytes()[:100])
-    damaged = rf"^{checkpoint}: a damaged checkpoint, expected one as train wrote it: [^\n]*$"
-    with pytest.raises(TrainingError, match=damaged):
-        run(tmp_path, iterations=2, resume=True)
-    if file != "*_state.pkl":
-        with pytest.raises(PolicyError, match=damaged):
-            export_policy(checkpoint, tmp_path / "policy")
+def test_truncated_checkpoint_that_is_resumed_is_one_line(checkpoint: Path, file: str) -> None:
+    truncate(checkpoint, file)
+    with pytest.raises(TrainingError, match=rf"^{checkpoint}: a damaged checkpoint, expected one as train wrote it: [^\n]*$"):
+        run(checkpoint.parent, iterations=2, resume=True)
+
+
+@pytest.mark.parametrize("file", ["run.json", "network.safetensors"])
+def test_truncated_checkpoint_that_is_exported_is_one_line(checkpoint: Path, file: str) -> None:
+    truncate(checkpoint, file)
+    with pytest.raises(PolicyError, match=rf"^{checkpoint}: a damaged checkpoint, expected one as train wrote it: [^\n]*$"):
+        export_policy(checkpoint, checkpoint.parent / "policy")
+
+
+class Code:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.file,)
+
+
+def put_code(checkpoint: Path) -> Path:
+    """Put code into all pickles of a checkpoint; return the file that it makes."""
+    ran = checkpoint.parent / "ran"
+    for pickled in checkpoint.rglob("*.pkl"):
+        pickled.write_bytes(pickle.dumps(Code(ran)))
+    return ran
+
+
+def test_export_of_a_checkpoint_runs_nothing_of_its_pickles(checkpoint: Path) -> None:
+    ran = put_code(checkpoint)
+    folder = export_policy(checkpoint, checkpoint.parent / "policy")
+    assert (folder / "policy.json").exists()
+    assert not ran.exists()
+
+
+def test_checkpoint_of_pickles_alone_is_exported_only_where_it_is_trusted(checkpoint: Path) -> None:
+    (checkpoint / "network.safetensors").unlink()
+    whole = shutil.copytree(checkpoint, checkpoint.parent / "whole")
+    ran = put_code(checkpoint)
+    with pytest.raises(PolicyError, match=rf"^{checkpoint}: no network.safetensors, [^\n]* pickles, which are code: expected --trust, or another"):
+        export_policy(checkpoint, checkpoint.parent / "policy")
+    assert not ran.exists()
+    assert (export_policy(whole, checkpoint.parent / "policy", trust=True) / "policy.json").exists()
+
+
+@pytest.mark.parametrize("algorithm", SMALL)
+def test_network_of_a_checkpoint_is_that_of_rllibs_state(tmp_path: Path, algorithm: str) -> None:
+    checkpoint = run(tmp_path, algorithm=algorithm, iterations=1)
+    own = load_network(checkpoint).state_dict()
+    (checkpoint / "network.safetensors").unlink()
+    assert {name: value.tolist() for name, value in own.items()} == {
+        name: value.tolist() for name, value in load_network(checkpoint, trust=True).state_dict().items()
+    }
 
 
 def test_checkpoint_of_the_same_iteration_does_not_remove_the_one_that_last_names(tmp_path: Path) -> None:
@@ -295,6 +372,15 @@ def test_full_disk_is_one_line_and_leaves_the_last_checkpoint(tmp_path: Path) ->
         checkpoints.save(write, 2, best=False)
     assert checkpoints.path("last") == first
     assert sorted(path.name for path in checkpoints.folder.iterdir()) == ["000001"]
+
+
+def test_link_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    first = checkpoints.save(lambda folder: folder.mkdir(), 1, best=True)
+    monkeypatch.setattr("mlcb_gym.training.checkpoints.link", lambda *_: Path("/dev/full").write_text("a link"))
+    with pytest.raises(TrainingError, match=rf"000002: No space left on device; {first} is as it was$"):
+        checkpoints.save(lambda folder: folder.mkdir(), 2, best=False)
+    assert checkpoints.path("last") == first
 
 
 def test_only_last_and_best_are_kept(tmp_path: Path) -> None:
@@ -384,6 +470,12 @@ def test_program_without_a_function_is_in_no_validation(tmp_path: Path, leaf: Pa
         ratios([data], [failed])
     with pytest.raises(ProgramError, match=r"^leaf.c: no function has a body"):
         ratios([own], [replace(failed, program=own.name)])
+
+
+def test_program_that_a_policy_fails_on_at_its_only_step_counts_as_dear(leaf: Path) -> None:
+    (own,) = resolve(leaf)
+    failed = Trace(own.name, (), (), "ran out of registers", steps=1)
+    assert ratios([own], [failed]) == [FAILED_RATIO]
 
 
 def test_steps_of_episodes_are_counted_while_others_are_played() -> None:

@@ -122,6 +122,13 @@ def test_it_trains_exports_and_evaluates_without_llvm(bare: BareMachine) -> None
     assert "policy" in json.loads((bare.home / "evaluation/evaluation.json").read_text())["ratios"]["size"]
 
 
+def test_demo_draws_its_picture_without_llvm(bare: BareMachine) -> None:
+    done = bare.run("mlcb", "demo", "--minutes", "0.1", "-o", "demo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "there is no clang 22" in done.stdout
+    assert (bare.home / "demo/demo.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize("command", COMPILING, ids=" ".join)
 def test_what_needs_a_compiler_says_so_in_one_line(bare: BareMachine, command: tuple[str, ...]) -> None:
     (bare.home / "own.c").write_text("int own(int x) { return x; }\n")

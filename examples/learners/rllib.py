@@ -2,7 +2,7 @@
 """RLlib's own configs: PPO, DQN, APPO or IMPALA on phase ordering, by a script without `mlcb train`.
 
 python -m examples.learners.rllib PPO 20 checkpoint
-mlcb export checkpoint policy --programs embedded/validation
+mlcb export --trust checkpoint policy --programs embedded/validation
 """
 
 import sys

@@ -21,6 +21,7 @@ def export(
     ] = None,
     aot: Annotated[bool, typer.Option(help="Compile the policy too, to policy.so in FOLDER.")] = False,
     cpu: Cpu = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Read the pickles, which are code, of a checkpoint that has nothing else.")] = False,
 ) -> None:
     """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
     from mlcb_gym.corpus.programs import resolve
@@ -31,9 +32,9 @@ def export(
 
     if programs:
         resolve(programs)  # what is wrong with them is known before anything is written
-    record = env_class(read_manifest(export_policy(checkpoint, folder))["task"]).record
+    record = env_class(read_manifest(export_policy(checkpoint, folder, trust=trust))["task"]).record
     compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
-    parity = check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled)
+    parity = check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled, trust=trust)
     print(f"{folder}: torch and ONNX Runtime decide alike on {parity}")
     print(f"next: mlcb clang-config {shlex.quote(str(folder))}")
 

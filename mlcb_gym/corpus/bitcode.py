@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a source file to bitcode as an honest -Oz sees it, kept in a content-addressed cache."""
 
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.compile_flags import flags_of
 from mlcb_gym.errors import ProgramError, ToolchainError
@@ -83,14 +83,6 @@ def is_bitcode(path: Path) -> bool:
         return file.read(4) in _MAGIC
 
 
-def write_module(path: Path, bitcode: bytes) -> None:
-    """Put bitcode in its place at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_bytes(bitcode)
-    unfinished.replace(path)
-
-
 def _checked(path: Path) -> Path:
     if not is_bitcode(path):
         raise ProgramError(f"{path}: not LLVM bitcode")
@@ -125,12 +117,8 @@ def _cached(command: Sequence[str], content: bytes, path: Path) -> Path:
     """Return what a command makes of a file, by the digest of the command and of ``content``."""
     cached = _place(command, content)
     if not cached.exists():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        # Renamed when complete: several processes may compile the same file at once.
-        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
-            unfinished = Path(folder) / cached.name
+        with replacing(cached) as unfinished:  # several processes may compile the same file at once
             run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent)
-            unfinished.replace(cached)
     return cached
 
 

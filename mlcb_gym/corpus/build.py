@@ -10,8 +10,9 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus import corpora
-from mlcb_gym.corpus.bitcode import UNOPTIMIZED, write_module
+from mlcb_gym.corpus.bitcode import UNOPTIMIZED
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
@@ -72,7 +73,7 @@ def _build_module(source: Source, tree: Path, module: corpora.Module) -> None:
     digest = sha256(bitcode).hexdigest()
     if digest != module.sha256:
         raise ProgramError(f"{module.uri}: bitcode has digest {digest[:16]}, expected {module.sha256[:16]}: another clang or other system headers")
-    write_module(module.path, bitcode)
+    atomic.write(module.path, bitcode)
 
 
 def _is_built(module: corpora.Module) -> bool:

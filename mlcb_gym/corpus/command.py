@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mlcb_gym.errors import ProgramError
+from mlcb_gym.toolchain import starting
 
 #: Far more than any one module takes.
 TOOL_SECONDS = 600.0
@@ -30,12 +31,14 @@ def run(
 
     Raises:
         ProgramError: one line that names ``subject``: the tool failed, or did not end within ``seconds``.
+        OSError: it cannot be started; names it.
     """
     # C.UTF-8: the first error must read the same everywhere.
     variables = {**os.environ, "LC_ALL": "C.UTF-8", **(environment or {})}
     name = Path(command[0]).name
     try:
-        done = subprocess.run(command, check=False, cwd=folder, input=stdin, capture_output=True, env=variables, timeout=seconds)
+        with starting(command[0]):
+            done = subprocess.run(command, check=False, cwd=folder, input=stdin, capture_output=True, env=variables, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{subject}: {name} did not end within {seconds:g} s") from None
     if done.returncode:

@@ -5,7 +5,6 @@ Run as ``python -m mlcb_gym.corpus.embedded_manifest`` after any change to the p
 """
 
 import json
-import os
 import re
 import resource
 import shutil
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus.corpora import embedded
 from mlcb_gym.errors import ProgramError, ToolchainError
 from mlcb_gym.toolchain import tool
@@ -71,7 +71,7 @@ def main() -> None:
         name = f"{source.parent.name}/{source.stem}"
         print(name, file=sys.stderr)
         programs[name] = {"kind": _kind(source), "sha256": sha256(source.read_bytes()).hexdigest(), "output": check(source, Path(found))}
-    _write(json.dumps({"programs": programs}, indent=1, ensure_ascii=False) + "\n")
+    atomic.write(MANIFEST, json.dumps({"programs": programs}, indent=1, ensure_ascii=False) + "\n")
 
 
 def _build(source: Path, compiler: Path, flags: tuple[str, ...], folder: Path) -> Path:
@@ -117,12 +117,6 @@ def _kind(source: Path) -> str:
     if found is None:
         raise ProgramError(f"{source}: no comment that says what it is, expected one after the SPDX line")
     return found.group(1)
-
-
-def _write(text: str) -> None:
-    scratch = MANIFEST.with_suffix(".new")
-    scratch.write_text(text)
-    os.replace(scratch, MANIFEST)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus.bitcode import is_bitcode
 from mlcb_gym.errors import ProgramError
 
@@ -44,4 +45,4 @@ def described(folder: Path) -> list[tuple[str, Path, str | None]]:
 def describe(folder: Path, names: Sequence[str]) -> None:
     """Write the description of the modules in ``folder``."""
     text = json.dumps({"has_thinlto": False, "modules": list(names)}, indent=2)
-    (folder / DESCRIPTION).write_text(text + "\n")
+    atomic.write(folder / DESCRIPTION, text + "\n")

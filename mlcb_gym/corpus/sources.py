@@ -18,6 +18,7 @@ from threading import Lock
 
 from platformdirs import user_cache_path
 
+from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import ProgramError
 
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
@@ -90,13 +91,12 @@ def fetch(source: Source) -> Path:
     """Return the archive of a project, from the cache or the network; its digest is checked."""
     cached = user_cache_path("mlcb_gym") / "sources" / f"{source.name}-{source.version}-{source.sha256[:16]}.tar"
     if not cached.exists():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+        with replacing(cached) as unfinished, tempfile.TemporaryDirectory(dir=cached.parent) as folder:
             archive = (_from_pypi if source.origin == "pypi" else _from_debian)(source, Path(folder))
             digest = sha256(archive.read_bytes()).hexdigest()
             if digest != source.sha256:
                 raise ProgramError(f"{source.name}: {archive.name} has digest {digest}, expected {source.sha256}")
-            archive.replace(cached)
+            archive.replace(unfinished)
     return cached
 
 

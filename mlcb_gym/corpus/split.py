@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus import build, corpora
-from mlcb_gym.corpus.bitcode import write_module
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.sources import Collection, Source, collection, unpacked
 from mlcb_gym.errors import ProgramError
@@ -150,10 +150,10 @@ def write(corpus: str, chosen: dict[str, list[Candidate]]) -> None:
     splits = {name: [_entry(module) for module in modules] for name, modules in chosen.items()}
     for name, modules in chosen.items():
         for module in modules:
-            write_module(corpora.folder(corpus) / name / f"{module.name}.bc", module.bitcode)
+            atomic.write(corpora.folder(corpus) / name / f"{module.name}.bc", module.bitcode)
     # One line a module, for readable differences.
     lines = (f'  "{name}": [\n' + ",\n".join(f"   {json.dumps(entry)}" for entry in entries) + "\n  ]" for name, entries in splits.items())
-    corpora.manifest_file(corpus).write_text('{"splits": {\n' + ",\n".join(lines) + "\n}}\n")
+    atomic.write(corpora.manifest_file(corpus), '{"splits": {\n' + ",\n".join(lines) + "\n}}\n")
     corpora.manifest.cache_clear()
 
 

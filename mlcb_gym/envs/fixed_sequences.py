@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from mlcb_gym import atomic
+
 
 @dataclass(frozen=True)
 class FixedSequences:
@@ -22,5 +24,4 @@ class FixedSequences:
 
     def write(self, path: Path) -> None:
         """Writes what ``shipped`` reads, as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        atomic.write(path, json.dumps(asdict(self), indent=1) + "\n")

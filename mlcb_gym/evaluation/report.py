@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from mlcb_gym import atomic
 from mlcb_gym.evaluation.plots import plot_curves, plot_programs
 from mlcb_gym.evaluation.statistics import Estimate, Interval, estimate
 
@@ -155,8 +156,7 @@ class Evaluation:
 
     def write(self, folder: Path) -> None:
         """Writes ``evaluation.json``, and ``evaluation.png``: a curve for each method, or, where an optimum is known, a row for each program."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / EVALUATION).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        atomic.write(folder / EVALUATION, json.dumps(self.to_json(), indent=1) + "\n")
         self.plot(folder / "evaluation.png")
 
     def plot(self, path: Path) -> None:

@@ -2,7 +2,6 @@
 """Ahead-of-time compilation of a policy folder: ONNX to C to one shared object, which a compiler loads without ONNX Runtime."""
 
 import json
-import os
 import platform
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from mlcb_gym import _native
+from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.clang_config import CODE, runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
@@ -54,13 +54,11 @@ def compile_policy(folder: Path, output: Path, *, cpu: str | None = None) -> Pat
     with closing(_native.Compiler.open(runner_uri(folder), json.dumps(manifest["spec"]))) as compiler:  # so its models fit its task
         spec = compiler.spec
     agents = json.loads(spec)["agents"]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as name:
-        library = _link(folder, manifest, agents, level, Path(name))
-        contents = library.read_bytes()
+    with replacing(output) as library:
+        with tempfile.TemporaryDirectory() as name:
+            contents = _link(folder, manifest, agents, level, Path(name)).read_bytes()
         library.write_bytes(contents + _native.aot_seal(contents, level))
         _compare(folder, library, spec, agents)
-        os.replace(library, output)
     return output
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checkpoints without Ray running: those of ``mlcb train``, and those of any RLlib algorithm with this package's modules."""
+"""Checkpoints without Ray running: of ``mlcb train``, which are data, and of any RLlib algorithm with this package's modules, where trusted."""
 
 import pickle
 from collections.abc import Mapping
@@ -16,20 +16,27 @@ from torch import nn
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.session import Target
-from mlcb_gym.training.checkpoints import ALGORITHM, MODULE, RUN, read_run, reading
+from mlcb_gym.training.checkpoints import ALGORITHM, MODULE, NETWORK, RUN, read_network, read_run, reading
 
 CONSTRUCTOR = "class_and_ctor_args.pkl"
 
 
-def load_network(checkpoint: Path) -> PolicyNetwork:
+def load_network(checkpoint: Path, *, trust: bool = False) -> PolicyNetwork:
     """Return the trained network, in evaluation mode.
 
+    Args:
+        trust: whether pickles of RLlib's, which are code, may be read where the checkpoint has nothing else.
+
     Raises:
-        PolicyError: ``checkpoint`` is none of RLlib's or damaged, or its module has no network that can be exported.
+        PolicyError: ``checkpoint`` is none or damaged, or has pickles alone that are not trusted, or its module has no network that can be exported.
     """
+    if (checkpoint / NETWORK).exists():
+        with reading(checkpoint, PolicyError):
+            return read_network(checkpoint)
     folder = _algorithm(checkpoint) / MODULE
     if not folder.is_dir():
         raise PolicyError(f"{checkpoint}: no checkpoint, expected RUN/best, RUN/last or one of RLlib (a folder with {MODULE})")
+    _check_trust(checkpoint, trust)
     with reading(checkpoint, PolicyError):
         module = RLModule.from_checkpoint(str(folder))
     network: PolicyNetwork | None = getattr(module, "network", None)
@@ -53,13 +60,18 @@ class Training:
     target: Target = field(default_factory=Target)
 
 
-def read_training(checkpoint: Path) -> Training:
+def read_training(checkpoint: Path, *, trust: bool = False) -> Training:
     """Return the training that a checkpoint is of; for RLlib's own the environment of its config is made once.
 
+    Args:
+        trust: as of ``load_network``.
+
     Raises:
-        PolicyError: ``checkpoint`` is damaged, the environment of its config is none of this package, or a value was trained in other units.
+        PolicyError: ``checkpoint`` is damaged or not trusted, the environment of its config is none of this package, or a value was trained in other
+            units.
     """
     if not (checkpoint / RUN).exists():
+        _check_trust(checkpoint, trust)
         return _of_rllib(checkpoint)
     with reading(checkpoint, PolicyError):
         return _of_run(checkpoint)
@@ -97,6 +109,13 @@ def _of_rllib(checkpoint: Path) -> Training:
     if asks_for_value and settings.get("normalize_actions", True):
         raise PolicyError(f"{checkpoint}: trained with normalize_actions=True, which changes what a value means: expected False")
     return Training(spec, {"algorithm": constructed["class"].__name__}, target)
+
+
+def _check_trust(checkpoint: Path, trust: bool) -> None:
+    if not trust:
+        raise PolicyError(
+            f"{checkpoint}: no {NETWORK}, so RLlib's own or of an older mlcb_gym: pickles, which are code: expected --trust, or another checkpoint"
+        )
 
 
 def _algorithm(checkpoint: Path) -> Path:

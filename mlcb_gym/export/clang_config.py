@@ -2,7 +2,6 @@
 """The one flag of deployment: a configuration file that makes clang use policies."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -11,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym import _native, toolchain
+from mlcb_gym import _native, atomic, toolchain
+from mlcb_gym.atomic import replacing
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
@@ -102,13 +102,8 @@ def _trusted(policy: Path) -> str:
 def _copied(folder: Path, file: Path) -> str:
     """Copy a file, or a folder, whole or not at all; return its place as configurations name it."""
     copy = folder / file.name
-    unfinished = _unfinished(copy)
-    if file.is_dir():
-        shutil.copytree(file, unfinished)
-        shutil.rmtree(copy, ignore_errors=True)
-    else:
-        shutil.copyfile(file, unfinished)
-    unfinished.replace(copy)
+    with replacing(copy) as unfinished:
+        (shutil.copytree if file.is_dir() else shutil.copyfile)(file, unfinished)
     return f"{BESIDE}/{file.name}"
 
 
@@ -116,10 +111,8 @@ def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) ->
     """Write a link to the plugin and its options beside a configuration; return the options that make clang link with them."""
     link = path.with_name(f"{path.name}.so")
     _write(link.with_name(f"{link.name}.options"), options)
-    unfinished = _unfinished(link)
-    unfinished.unlink(missing_ok=True)
-    unfinished.symlink_to(str(plugin).removeprefix(f"{BESIDE}/"))
-    unfinished.replace(link)
+    with replacing(link) as unfinished:
+        unfinished.symlink_to(str(plugin).removeprefix(f"{BESIDE}/"))
     return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={BESIDE}/{link.name}"]
 
 
@@ -131,13 +124,7 @@ def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
-    unfinished = _unfinished(path)
-    unfinished.write_text("".join(f"{line}\n" for line in lines))
-    unfinished.replace(path)
-
-
-def _unfinished(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}")
+    atomic.write(path, "".join(f"{line}\n" for line in lines))
 
 
 def _check(policies: Sequence[Path], *, guard: bool, candidates: int, trust: bool) -> None:

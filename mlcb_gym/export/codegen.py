@@ -89,7 +89,8 @@ def clang(*arguments: str | Path) -> None:
 def run_tool(*command: str | Path) -> None:
     """Run a tool; raise `PolicyError` where it fails on a policy, or takes too long."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
+        with toolchain.starting(command[0]):
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
         raise PolicyError(f"{command[0]} took longer than {SECONDS:g} s on the policy; deploy it with onnx:") from error
     if done.returncode != 0:

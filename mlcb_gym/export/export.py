@@ -2,10 +2,7 @@
 """Export of policy folders: one ONNX file per agent, and ``policy.json``, the manifest that a compiler reads."""
 
 import json
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import gymnasium
 from torch import nn
 
 from mlcb_gym.agents.team import Team
+from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network, read_training
 from mlcb_gym.export.prepacking import gains_from_prepacking
@@ -24,13 +22,16 @@ from mlcb_gym.session import Target
 FORMAT = 1
 
 
-def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] | None = None) -> Path:
+def export_policy(checkpoint: Path, folder: Path, *, results: Mapping[str, Any] | None = None, trust: bool = False) -> Path:
     """Write the policy of a checkpoint to ``folder``, whole or not at all; an older policy there is replaced.
+
+    Args:
+        trust: as of ``load_network``.
 
     Raises:
         PolicyError: see ``load_network`` and ``read_training``.
     """
-    network, training = load_network(checkpoint), read_training(checkpoint)
+    network, training = load_network(checkpoint, trust=trust), read_training(checkpoint, trust=trust)
     networks = dict(network) if isinstance(network, Team) else network
     return write_policy(networks, folder, spec=training.spec, target=training.target, trained=training.facts, results=results or {})
 
@@ -96,7 +97,8 @@ def write_policy(
         "trained": trained,
         "results": results,
     }
-    with _replacing(folder) as partial:
+    with replacing(_checked(folder)) as partial:
+        partial.mkdir()
         for agent in agents:
             model = partial / manifest["agents"][agent["name"]]
             write_onnx(by_agent[agent["name"]], model, agent=agent, metadata={"task": spec["task"], "digest": spec["digest"]})
@@ -110,22 +112,9 @@ def _described(value: Any) -> str:
     return repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``folder`` that takes its place if the block succeeds, and is removed if it does not."""
+def _checked(folder: Path) -> Path:
+    """Return the folder of a policy, behind links; it is empty, holds a policy, or is to be made."""
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as beside:
-        partial, old = Path(beside) / "new", Path(beside) / "old"
-        partial.mkdir()
-        yield partial
-        if folder.exists():
-            os.rename(folder, old)
-        try:
-            os.rename(partial, folder)
-        except OSError:
-            if old.exists():
-                os.rename(old, folder)
-            raise
+    return folder

@@ -44,16 +44,17 @@ class Parity:
         return f"{self.observations} observations (largest difference {self.max_error:.2e}, {self.disagreements} other decisions)"
 
 
-def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, compiled: Path | None = None) -> Parity:
+def check_parity(checkpoint: Path, folder: Path, programs: ProgramsLike, *, compiled: Path | None = None, trust: bool = False) -> Parity:
     """Play the policy of a checkpoint on programs, and compare torch, ONNX Runtime and the in-process runners on all its observations.
 
     Args:
         compiled: the policy in ``folder`` compiled ahead of time.
+        trust: as of ``load_network``.
 
     Raises:
         PolicyError: two of them differ in a decision.
     """
-    network, policy = load_network(checkpoint), OnnxPolicy(folder)
+    network, policy = load_network(checkpoint, trust=trust), OnnxPolicy(folder)
     arguments = {"reward": "none", **policy.env_arguments}
     with closing(env_class(policy.task)(programs=programs, **arguments)) as env:
         observations = greedy_observations(network, [env], env.programs)

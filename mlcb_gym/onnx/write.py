@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.onnx.errors import OnnxExporterError
 
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import OUTPUTS
@@ -28,7 +29,7 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     The output is float32, ``logits`` [batch, choices] or ``value`` [batch, 1].
 
     Raises:
-        PolicyError: the network fails on tensors of zeros, or its output is another.
+        PolicyError: the network fails on tensors of zeros, its output is another, or torch cannot export it.
     """
     declared = [t for t in agent["inputs"] if t["role"] != "mask" and 0 not in t["shape"]]
     names = [t["name"] for t in declared]
@@ -38,17 +39,21 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     axis = torch.export.Dim("batch", min=1, max=4096)
     positional = _Positional(network, names, scalars=frozenset(t["name"] for t in declared if not t["shape"])).eval()
     _check(positional, example, agent)
-    with _quiet():
-        program = torch.onnx.export(
-            positional,
-            example,
-            input_names=names,
-            output_names=[OUTPUTS[agent["advice"]["kind"]]],
-            dynamic_shapes=(tuple({0: axis, **_varying(t["shape"])} for t in declared),),
-            opset_version=OPSET,
-            dynamo=True,
-            external_data=False,
-        )
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                positional,
+                example,
+                input_names=names,
+                output_names=[OUTPUTS[agent["advice"]["kind"]]],
+                dynamic_shapes=(tuple({0: axis, **_varying(t["shape"])} for t in declared),),
+                opset_version=OPSET,
+                dynamo=True,
+                external_data=False,
+            )
+    except OnnxExporterError as error:
+        why = error.__cause__ or error
+        raise PolicyError(f"{agent['name']}: torch cannot export the network: {type(why).__name__}: {str(why).partition(chr(10))[0]}") from error
     assert program is not None
     # What the network does not look at, a compiler need not work out.
     graph = program.model.graph

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from rich.table import Table
 
-from mlcb_gym import __version__
+from mlcb_gym import __version__, atomic
 from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.charts import actions_taken, drawn, learning_curves, time_parts
 from mlcb_gym.reporting.runs import Group, groups, read_shown
@@ -55,9 +55,7 @@ def write_report(folders: Sequence[Path], output: Path) -> None:
         sweeps=[_sweep(folder) for folder in sweeps],
         evaluations=[_evaluation(folder) for folder in evaluations],
     )
-    unfinished = output.with_name(f"{output.name}.partial")
-    unfinished.write_text(text)
-    unfinished.replace(output)
+    atomic.write(output, text)
 
 
 def _group(group: Group) -> dict[str, Any]:

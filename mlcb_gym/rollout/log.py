@@ -2,7 +2,6 @@
 """Episodes as a log in the format of LLVM's ``-training-log``, which MLGO's tools read."""
 
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,6 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from mlcb_gym import _native
+from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Action, Observation
@@ -147,16 +147,15 @@ def convert(source: Path, target: Path) -> None:
         raise TaskError(f"{target}: expected another file than the one that is read")
     if target.suffix not in (".jsonl", ".npz") and source.suffix != ".jsonl":
         raise TaskError(f"{target}: expected .jsonl or .npz, or a .jsonl to read")
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # the target is replaced when all is written
-        written = Path(folder) / target.name
+    with replacing(target) as unfinished:
         if source.suffix == ".jsonl":
-            _from_json_lines(source, written)
+            _from_json_lines(source, unfinished)
         elif target.suffix == ".jsonl":
-            with written.open("w") as file:
-                file.writelines(f"{line}\n" for line in to_json_lines(source))
+            with unfinished.open("w") as lines:
+                lines.writelines(f"{line}\n" for line in to_json_lines(source))
         else:
-            np.savez_compressed(written, **to_arrays(source))  # type: ignore[arg-type]
-        written.replace(target)
+            with unfinished.open("wb") as file:
+                np.savez_compressed(file, **to_arrays(source))  # type: ignore[arg-type]
 
 
 def _from_json_lines(source: Path, target: Path) -> None:

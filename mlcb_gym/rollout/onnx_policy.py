@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as refusals
 
 from mlcb_gym import _native
 from mlcb_gym.envs import env_class
@@ -19,19 +20,18 @@ from mlcb_gym.rollout.advice import advice_of
 from mlcb_gym.rollout.play import Choose, Delegate
 from mlcb_gym.spec import acting_agent
 
+REFUSALS = (refusals.Fail, refusals.InvalidArgument, refusals.InvalidGraph, refusals.InvalidProtobuf, refusals.NotImplemented)
+"""What ONNX Runtime says of a model that it cannot run."""
+
 
 class OnnxPolicy:
     """A policy folder in ONNX Runtime, on one thread: a session for each agent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.manifest = folder, read_manifest(folder)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self.sessions = [
-            onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
-            for model in self.manifest["agents"].values()
-        ]
-        self._models = [(folder / model).read_bytes() for model in self.manifest["agents"].values()]
+        paths = [folder / model for model in self.manifest["agents"].values()]
+        self._models = [_read(path) for path in paths]
+        self.sessions = [_session(path, model) for path, model in zip(paths, self._models, strict=True)]
         self._inputs = [{i.name: len(i.shape) for i in session.get_inputs()} for session in self.sessions]
 
     @property
@@ -86,3 +86,23 @@ def in_process(uri: str, observations: Sequence[Observation]) -> list[int | floa
     """Return the advice of a policy in a runner of the compiler."""
     with closing(_native.Compiler.open(uri)) as compiler:
         return [compiler.observe(*acting_agent(observation)) for observation in observations]
+
+
+def _read(path: Path) -> bytes:
+    """Return a model that runs in bounded time, as compilers demand it."""
+    if not path.is_file():
+        raise PolicyError(f"{path} is no regular file, expected an ONNX model")
+    model = path.read_bytes()
+    _native.check_runs_once(str(path), model)
+    return model
+
+
+def _session(path: Path, model: bytes) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(path.parent.absolute()))
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except REFUSALS as error:
+        raise PolicyError(f"{path}: {str(error).partition(chr(10))[0]}") from error

@@ -30,15 +30,32 @@ class SplitEnv(Protocol):
     """An environment whose ``reset`` and ``step`` have two halves, and which says when the second one need not wait: see ``CompilerEnv``."""
 
     @property
-    def takes_models(self) -> bool: ...
-    def action(self, advice: int | float) -> Action: ...
-    def send_reset(self, options: dict[str, Any] | None = None) -> None: ...
-    def receive_reset(self) -> tuple[Observation, dict[str, Any]]: ...
-    def send(self, action: Any) -> None: ...
-    def send_models(self, models: Sequence[bytes]) -> None: ...
-    def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
-    def ready(self) -> bool: ...
-    def fileno(self) -> int: ...
+    def takes_models(self) -> bool:
+        """Whether models in the compiler may take all further decisions."""
+
+    def action(self, advice: int | float) -> Action:
+        """Return the action of an advice."""
+
+    def send_reset(self, options: dict[str, Any] | None = None) -> None:
+        """The first half of ``reset``."""
+
+    def receive_reset(self) -> tuple[Observation, dict[str, Any]]:
+        """The second half of ``reset``."""
+
+    def send(self, action: Any) -> None:
+        """The first half of ``step``."""
+
+    def send_models(self, models: Sequence[bytes]) -> None:
+        """The first half of ``delegate``: the models that take all further decisions."""
+
+    def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """The second half of ``step`` and ``delegate``."""
+
+    def ready(self) -> bool:
+        """Whether the second half returns at once."""
+
+    def fileno(self) -> int:
+        """The descriptor to wait on until ``ready``."""
 
 
 @dataclass(frozen=True)

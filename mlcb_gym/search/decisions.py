@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decisions with known outcomes, and the folder of files that holds them."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
@@ -89,8 +89,7 @@ def read_decisions(folder: Path) -> dict[str, list[Decision]]:
 
 def _write(file: Path, decisions: Sequence[Decision]) -> None:
     longest = max(len(d.taken) for d in decisions)
-    unfinished = file.with_suffix(f".{os.getpid()}.tmp")
-    with unfinished.open("wb") as stream:
+    with replacing(file) as unfinished, unfinished.open("wb") as stream:
         np.savez_compressed(
             stream,
             taken=np.array([d.taken + (-1,) * (longest - len(d.taken)) for d in decisions], dtype=np.int64),
@@ -99,7 +98,6 @@ def _write(file: Path, decisions: Sequence[Decision]) -> None:
             weight=np.array([d.weight for d in decisions]),
             **_columns([_flat(d.observation) for d in decisions]),  # type: ignore[arg-type]  # of NumPy's stub: these are arrays, not its options
         )
-    unfinished.replace(file)
 
 
 def _flat(observation: Observation, prefix: str = "observation") -> dict[str, np.ndarray]:

@@ -88,11 +88,12 @@ def start_worker(sandbox: Sandbox, *, snapshots: int | None = None, terms: Terms
 
     Raises:
         ToolchainError: there is no worker, or the kernel has no whole sandbox where one is demanded.
+        OSError: no process can be made.
     """
     require(sandbox)
     options = [f"--sandbox={sandbox}"] + ([] if snapshots is None else [f"--snapshots={snapshots}"])
     ours, theirs = socket.socketpair()
-    with closing(ours), theirs:
+    with closing(ours), theirs, toolchain.starting(toolchain.worker()):
         process = subprocess.Popen(
             [toolchain.worker(), "--control-fd", str(theirs.fileno()), *options, *([] if terms is None else terms.options)],
             pass_fds=[theirs.fileno()],

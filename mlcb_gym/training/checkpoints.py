@@ -13,23 +13,37 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.core import DEFAULT_MODULE_ID
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
+from mlcb_gym.agents.architecture import Architecture
+from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.agents.network import PolicyNetwork, policy_network
+from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import MlcbError, TrainingError
+from mlcb_gym.spec import TaskSpec
 
 Name = Literal["last", "best"]
 
-ALGORITHM, RUN, LOCK = "algorithm", "run.json", ".lock"
+ALGORITHM, RUN, NETWORK, LOCK = "algorithm", "run.json", "network.safetensors", ".lock"
+MODEL_CONFIG = "model_config"
+"""The member of ``run.json`` with the sizes of the network, as its RLModule got them."""
 MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
 """The RLModule in RLlib's checkpoint of an algorithm."""
 
 #: What parsers and unpicklers raise where bytes are missing or wrong.
-_DAMAGE = (EOFError, pickle.UnpicklingError, OSError, ValueError, LookupError, AttributeError, TypeError, RuntimeError, ImportError)
+_DAMAGE = (
+    *(EOFError, OSError, ValueError, LookupError, AttributeError, TypeError, RuntimeError, ImportError, AssertionError),
+    *(pickle.UnpicklingError, SafetensorError),
+)
 
 
 class Checkpoints:
     """The links ``last`` and ``best`` of a run's folder, into ``checkpoints/``; a checkpoint that neither names is removed.
 
-    Each holds RLlib's state (``algorithm/``) and ``run.json``: the recipe, the environment and the progress of the run.
+    Each holds ``run.json``: the recipe, the environment and the progress of the run; ``network.safetensors``: the weights of the policy; and RLlib's
+    state, of pickles (``algorithm/``), which a resumed run alone reads.
     """
 
     def __init__(self, output: Path) -> None:
@@ -67,21 +81,17 @@ class Checkpoints:
         """Let ``write`` fill a folder, and link ``last`` to it, and ``best`` where it is the best.
 
         Raises:
-            TrainingError: the disk is full, or cannot be written to; the links are as they were.
+            TrainingError: the disk is full, or cannot be written to; each link is as it was, or points at the new folder, whole.
         """
         final = self._free(f"{iteration:06d}")
-        partial = self.folder / f"{final.name}.partial"
-        shutil.rmtree(partial, ignore_errors=True)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write(partial)
-            partial.rename(final)
+            with replacing(final) as unfinished:
+                write(unfinished)
+            for name in ("last", "best") if best else ("last",):
+                link(self.output / name, final)
         except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
             kept = f"{last} is as it was" if (last := self.path("last")) else "there is no checkpoint yet"
-            raise TrainingError(f"{final}: {error.strerror}; {kept}") from error
-        for name in ("last", "best") if best else ("last",):
-            link(self.output / name, final)
+            raise TrainingError(f"{final}: {error.strerror or error}; {kept}") from error
         self._prune()
         return final
 
@@ -99,21 +109,30 @@ class Checkpoints:
         kept = {self.path("last"), self.path("best")}
         for folder in self.folder.iterdir():
             if folder.resolve() not in kept:
-                shutil.rmtree(folder)
+                shutil.rmtree(folder, ignore_errors=True)  # or after the next checkpoint
 
 
 def link(place: Path, target: Path) -> None:
     """Let a link point at a folder, by a relative path; it is whole at every moment."""
-    fresh = place.with_name(f"{place.name}.partial")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(os.path.relpath(target, place.parent))
-    os.replace(fresh, place)
+    with replacing(place) as unfinished:
+        unfinished.symlink_to(os.path.relpath(target, place.parent))
 
 
 def write_checkpoint(folder: Path, algorithm: Algorithm, run: Mapping[str, Any]) -> None:
     """Write a checkpoint into a folder."""
     algorithm.save_to_path(str(folder / ALGORITHM))
-    (folder / RUN).write_text(json.dumps(run, indent=1))
+    module = algorithm.learner_group._learner.module[DEFAULT_MODULE_ID].unwrapped()
+    (folder / NETWORK).write_bytes(save({name: value.cpu().contiguous() for name, value in module.network.state_dict().items()}))
+    (folder / RUN).write_text(json.dumps({**run, MODEL_CONFIG: module.model_config}, indent=1))
+
+
+def read_network(checkpoint: Path) -> PolicyNetwork:
+    """Return the network of a checkpoint, in evaluation mode."""
+    run = read_run(checkpoint)
+    spec, config = TaskSpec(json.dumps(run["spec"])), run[MODEL_CONFIG]
+    network = policy_network(spec.observation_space, spec.action_space, NetworkConfig.of(config), Architecture.from_config(config))
+    network.load_state_dict(load((checkpoint / NETWORK).read_bytes()))
+    return network.eval()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 """The curves of a run, for TensorBoard."""
 
 import json
+import threading
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
@@ -35,16 +36,26 @@ class Curves:
     def __init__(self, folder: Path, recipe: Any, *, steps: int) -> None:
         begun = any(folder.glob("events.out.tfevents.*"))
         self._writer = SummaryWriter(str(folder), purge_step=steps + 1 if begun else None)
+        self._thread = self._writer._get_file_writer().event_writer._async_writer._worker
         if not begun:
             values = {each.key: _plain(each.default) for each in hyperparameters(recipe)}
             for summary in hparams({"algorithm": recipe.algorithm, **values}, {VALIDATION: 0.0}):
                 self._writer._get_file_writer().add_summary(summary)
 
     def __enter__(self) -> Self:
+        self._excepthook, threading.excepthook = threading.excepthook, self._failed
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._writer.close()
+        try:
+            self._writer.close()
+        finally:
+            threading.excepthook = self._excepthook
+
+    def _failed(self, failure: threading.ExceptHookArgs) -> None:
+        """Leave it to the next call to raise what the writer's thread could not write; SummaryWriter would print it as well."""
+        if failure.thread is not self._thread or not isinstance(failure.exc_value, OSError):
+            self._excepthook(failure)
 
     def add(self, step: int, scalars: Mapping[str, float]) -> None:
         """Write the scalars that are finite, at an environment step."""

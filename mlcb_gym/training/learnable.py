@@ -4,14 +4,12 @@
 import json
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any, cast
-
-from gymnasium import spaces
+from typing import Any
 
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.session import Fleet
-from mlcb_gym.spec import AGENT
+from mlcb_gym.spec import TaskSpec
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.registry import algorithms, recipe_class
 from mlcb_gym.training.training_env import Environment
@@ -24,14 +22,21 @@ def check_learns(recipe: Recipe, environment: Environment) -> None:
         _check_ratio(environment, env)
         if isinstance(env.session, Fleet) and env.session.lost:
             raise TrainingError(f"{'; '.join(env.session.lost.values())}: expected all compilers to answer when a training begins")
-        asks_for_value = not isinstance(envs.single_action_space, spaces.Discrete)
-        asks_several = AGENT in cast(spaces.Dict, envs.single_observation_space).spaces
+        what = unlearnable(type(recipe), env.task_spec)
     rule = environment.arguments.get("sampling", "uniform")
     if rule != "uniform" and not recipe.draws:
         raise TrainingError(f"sampling={rule}: {recipe.algorithm} does not draw its programs one by one, expected uniform")
-    what = "for a value" if asks_for_value else "several agents" if asks_several else None
-    if what and not recipe.learns_all:
+    if what:
         raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")
+
+
+def unlearnable(recipe: type[Recipe], spec: TaskSpec) -> str | None:
+    """Return what a task asks for and a recipe does not learn: ``"for a value"``, ``"several agents"``; None where it learns all."""
+    if recipe.learns_all:
+        return None
+    if any(agent.advice["kind"] == "value" for agent in spec.agents):
+        return "for a value"
+    return "several agents" if len(spec.agents) > 1 else None
 
 
 def find_programs(environment: Environment, validation: Sequence[str]) -> tuple[Sequence[Program], Sequence[Program]]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -43,7 +44,7 @@ def start_ray(processes: int = 1, *, cpus: int | None = None) -> None:
         remove_left_folders()
         folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # Ray leaves its session's folder behind
         atexit.register(_end_ray, folder)
-        Thread(target=import_module, args=(SEEDING,)).start()
+        Thread(target=_import_early).start()
         ray.init(num_cpus=max(cpus or 1, processes), include_dashboard=False, object_store_memory=128 << 20, _temp_dir=folder, **QUIET)
     register_for_rllib()
 
@@ -74,6 +75,11 @@ def _prepare() -> None:
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()
+
+
+def _import_early() -> None:
+    with suppress(ImportError, OSError, MemoryError):  # which RLlib's own import then meets, and raises
+        import_module(SEEDING)
 
 
 def remove_left_folders() -> None:

@@ -17,6 +17,7 @@ from typing import Any, get_args
 from ray import tune
 from ray.tune import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneConfig, Tuner
 
+from mlcb_gym import atomic
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.loop import Budget
 from mlcb_gym.training.ray_session import start_ray
@@ -87,7 +88,7 @@ class Sweep:
         """
         check_folder(output, resume=False)
         made = self._tuner(output, callbacks)
-        (output / DECLARATION).write_text(json.dumps(self.to_json(), indent=1))
+        atomic.write(output / DECLARATION, json.dumps(self.to_json(), indent=1))
         return made
 
     @classmethod

@@ -228,8 +228,8 @@ def ratios(programs: Sequence[Any], traces: Sequence[Trace]) -> list[float]:
 
 
 def _scored(trace: Trace) -> float:
-    """Return the ratio of an episode; that of its start where the compiler failed. A program that cannot be begun is an error."""
-    if not trace.ratios:
+    """Return the ratio of an episode, finite where the compiler failed. A program that cannot be begun is an error."""
+    if not trace.ratios and not trace.steps:
         raise ProgramError(f"{trace.program}: {trace.error}")
     return trace.scored
 

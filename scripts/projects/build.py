@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from mlcb_gym import toolchain
+from mlcb_gym import atomic, toolchain
 from mlcb_gym.session.objects import loaded_sections
 from scripts.projects.recipe import Project, Way, made_from
 
@@ -58,10 +58,7 @@ class Built:
 
     def write(self, path: Path) -> None:
         """Write it whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(asdict(self), indent=1))
-        unfinished.replace(path)
+        atomic.write(path, json.dumps(asdict(self), indent=1))
 
     @classmethod
     def read(cls, path: Path) -> "Built":

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import Observation
@@ -69,10 +70,7 @@ class Result:
     commit: str = ""
 
     def write(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_suffix(".tmp")
-        unfinished.write_text(json.dumps(asdict(self), separators=(",", ":")))
-        unfinished.replace(file)
+        atomic.write(file, json.dumps(asdict(self), separators=(",", ":")))
 
     @classmethod
     def read(cls, file: Path) -> "Result":

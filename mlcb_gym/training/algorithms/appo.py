@@ -13,7 +13,11 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass(frozen=True, kw_only=True)
 class Appo(Impala):
-    """APPO without a KL penalty.
+    """APPO without a KL penalty; processes sample as with ``impala``.
+
+    ```sh
+    mlcb train posetrl --algo appo --runners 2 -o runs/appo
+    ```
 
     Args:
         clip: how far the ratio of new to old probabilities may leave 1.

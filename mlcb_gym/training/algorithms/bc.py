@@ -9,7 +9,13 @@ from mlcb_gym.training.offline import Offline
 
 @dataclass(frozen=True, kw_only=True)
 class Bc(Offline):
-    """Behavioural cloning: the likelihood of recorded decisions is maximised, whatever they led to."""
+    """Behavioural cloning: the likelihood of recorded decisions is maximised, whatever they led to.
+
+    ```sh
+    mlcb log record inliner --policy default: --programs embedded/train -o heuristic.log
+    mlcb train inliner --algo bc --set 'episodes=["heuristic.log"]' -o runs/bc
+    ```
+    """
 
     algorithm: ClassVar[str] = "bc"
 

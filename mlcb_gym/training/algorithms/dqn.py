@@ -36,6 +36,10 @@ class Dqn(Recipe):
     An update of ``batch`` transitions is made per ``fragment`` steps of every environment: one per environment step, RLlib's default,
     costs more than the compiler does.
 
+    ```sh
+    mlcb train posetrl --algo dqn --set epsilon.steps=50000 -o runs/dqn
+    ```
+
     Args:
         epsilon: the share of random actions.
         batch: transitions of one update.

@@ -92,7 +92,11 @@ class EsConfig(AlgorithmConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class Es(Recipe):
-    """Evolution strategies with antithetic sampling, and Adam for the step.
+    """Evolution strategies with antithetic sampling, and Adam for the step. Whole programs are played, in this process.
+
+    ```sh
+    mlcb train eviction --algo es --programs embedded/train -o runs/es
+    ```
 
     Args:
         pairs: antithetic pairs of perturbations for one step.

@@ -15,7 +15,11 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass(frozen=True, kw_only=True)
 class Impala(ActorCritic):
-    """IMPALA; its processes sample with a policy of some updates ago.
+    """IMPALA; its processes sample with a policy of some updates ago. It takes one or more of them (``--runners``).
+
+    ```sh
+    mlcb train posetrl --algo impala --runners 2 -o runs/impala
+    ```
 
     Args:
         batch: steps of one gradient step.

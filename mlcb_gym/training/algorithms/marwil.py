@@ -16,6 +16,11 @@ from mlcb_gym.training.training_env import Environment
 class Marwil(Offline):
     """Monotonic advantage re-weighted imitation learning.
 
+    ```sh
+    mlcb log record posetrl --policy random --episodes 10 --programs embedded/train -o random.log
+    mlcb train posetrl --algo marwil --set 'episodes=["random.log"]' -o runs/marwil
+    ```
+
     Args:
         beta: the exponent that advantages weigh decisions with, up to 1; returns are standardised.
         value_weight: the weight of the loss of the value.

@@ -18,6 +18,10 @@ class Mlgo(Ppo):
 
     MLGO gives every decision the final reward and discounts by 0. The same returns and advantages follow from the final reward alone, neither
     discounted nor bootstrapped (``gamma`` and ``gae_lambda`` are 1), without knowing it beforehand. Only whole episodes are learnt from.
+
+    ```sh
+    mlcb train inliner --algo mlgo --clone -o runs/mlgo     # begins as LLVM's own heuristic
+    ```
     """
 
     algorithm: ClassVar[str] = "mlgo"

@@ -14,7 +14,11 @@ from mlcb_gym.training.training_env import Environment
 
 @dataclass(frozen=True, kw_only=True)
 class Ppo(ActorCritic):
-    """PPO without a KL penalty.
+    """PPO without a KL penalty. This process samples, then learns.
+
+    ```sh
+    mlcb train posetrl --algo ppo --programs embedded/train --minutes 5 -o runs/ppo
+    ```
 
     Args:
         gae_lambda: the lambda of generalised advantage estimation.
