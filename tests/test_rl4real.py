@@ -37,6 +37,22 @@ from tests.support.known_output import OUTPUTS, compile_, run
 AGENTS = ("selector", "tasker", "splitter", "colourer")
 SAMPLE = "train/fft"
 
+RARE_CALL = """
+long rare(float);
+void clip(const float *in, short *out, int n) {
+  for (int i = 0; i < n; i++) {
+    float x = in[i] * 32768.0f;
+    out[i] = x >= 32767.0f ? 32767 : x <= -32768.0f ? -32768 : __builtin_expect(x != 0.5f, 1) ? (short)x : (short)rare(x);
+  }
+}
+"""
+FAR_APART = [
+    "void twice(volatile int *p) {",
+    *(f"int a{i} = p[{i}];" for i in range(20)),
+    *(f"p[{i}] = (a{i} ^ {k}) * (a{i} + {k + 2}) - (a{i} << {k}) + a{i} / {k + 5};" for k in (1, 3) for i in range(20)),
+    "}",
+]
+
 
 @pytest.fixture(scope="module")
 def env() -> Iterator[RL4ReAlEnv]:
@@ -77,6 +93,16 @@ def test_random_answers_are_verified_and_guarded(env: RL4ReAlEnv, seed: int) -> 
     _, steps, info = finish(env, randomly(seed))
     assert steps > 100
     assert info["executed_guarded"] <= info["executed_default"]
+
+
+@pytest.mark.parametrize("text", [RARE_CALL, "\n".join(FAR_APART)], ids=["a loop with a rare call", "uses far apart in a block"])
+def test_live_range_is_split_where_it_spares_loads(text: str, tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(text)
+    executed = {}
+    for splits in (0, 4):
+        with closing(RL4ReAlEnv(programs=tmp_path / "program.c", splits=splits, verify=True)) as made:
+            executed[splits] = finish(made, heuristic)[2]["executed"]
+    assert executed[4] < 0.4 * executed[0]
 
 
 def test_every_agent_acts_and_sees_only_what_it_may_choose(env: RL4ReAlEnv) -> None:

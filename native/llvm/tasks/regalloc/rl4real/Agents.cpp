@@ -135,10 +135,9 @@ size_t Agents::region(const LiveInterval &Range, ArrayRef<Region> Legal) {
     double Hottest = 0;
     for (const MachineBasicBlock *Block : Each.Blocks)
       Hottest = std::max(Hottest, A.frequency(*Block));
-    const auto IsInside = [&Within = Each.Blocks](const MachineInstr &MI) { return is_contained(Within, MI.getParent()); };
     Asked.set(splitter::frequency, I, Hottest);
-    Asked.set(splitter::blocks, I, static_cast<double>(Each.Blocks.size()));
-    Asked.set(splitter::uses_inside, I, static_cast<double>(count_if(A.MRI.reg_nodbg_instructions(Range.reg()), IsInside)));
+    Asked.set(splitter::blocks, I, Each.isPart() ? 0.0 : static_cast<double>(Each.Blocks.size()));
+    Asked.set(splitter::uses_inside, I, Each.Uses);
     Asked.set(splitter::edges, I, Each.Edges);
     Asked.set(splitter::inside, I, Each.SpillCost);
     Asked.set(splitter::free, I, Each.Free);

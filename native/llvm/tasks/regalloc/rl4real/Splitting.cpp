@@ -14,11 +14,10 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-using Blocks = SmallVector<MachineBasicBlock *, 4>;
+static constexpr size_t MostBlocks = 8, MostParts = 8, MostLive = 128;
+static constexpr int FarApart = 16; // instructions
 
-static constexpr size_t MostBlocks = 8;
-
-static Blocks blocksOf(const MachineLoop &Loop) { return {Loop.block_begin(), Loop.block_end()}; }
+static Region blocksOf(const MachineLoop &Loop) { return {{Loop.block_begin(), Loop.block_end()}}; }
 
 SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_ref<double(MCPhysReg)> Saves) {
   SmallVector<Region, 4> Legal;
@@ -31,45 +30,105 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
   const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
   sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
   SmallPtrSet<const MachineLoop *, 4> Seen;
-  const auto Offer = [&](Blocks Within) {
-    const bool All = all_of(Uses, [&](MachineBasicBlock *Block) { return is_contained(Within, Block); });
-    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Within);
+  const auto Offer = [&](Region Rated) {
+    const bool All = all_of(A.MRI.reg_nodbg_instructions(Range.reg()), [&](const MachineInstr &MI) { return holds(Rated, MI); });
+    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Rated);
     Refused += !All && !Copies;
     if (!Copies)
       return;
-    Region Rated{std::move(Within)};
     rate(Rated, Range, *Copies, Saves);
     Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), Rated);
   };
+  if (Region Rest = liveWithoutCalls(Range); !Rest.Blocks.empty())
+    Offer(std::move(Rest));
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
-    for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop())
-      Offer(blocksOf(*Loop));
-    Offer({Block});
+    for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
+      const Region All = blocksOf(*Loop);
+      Offer(All);
+      if (Region Rest = withoutCalls(All.Blocks); !Rest.Blocks.empty() && Rest.Blocks.size() < All.Blocks.size())
+        Offer(std::move(Rest));
+    }
+    Offer({{Block}});
+    for (Region &Part : partsOf(*Block, Range))
+      Offer(std::move(Part));
   }
   return Legal;
+}
+
+Region Splitting::withoutCalls(ArrayRef<MachineBasicBlock *> Blocks) const {
+  Region Rest;
+  copy_if(Blocks, std::back_inserter(Rest.Blocks),
+          [&](const MachineBasicBlock *Block) { return A.LIS.getRegMaskSlotsInBlock(Block->getNumber()).empty(); });
+  return Rest;
+}
+
+/// The blocks where the live range needs no callee-saved register; none where these are all or too many.
+Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
+  SmallVector<MachineBasicBlock *, 16> Live;
+  for (MachineBasicBlock &Block : A.MF)
+    if (Range.overlaps(A.LIS.getMBBStartIdx(&Block), A.LIS.getMBBEndIdx(&Block)))
+      Live.push_back(&Block);
+  Region Rest = withoutCalls(Live);
+  return Live.size() > MostLive || Rest.Blocks.size() == Live.size() ? Region() : Rest;
+}
+
+/// The runs of uses between which there is a call, or much else.
+Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval &Range) const {
+  SmallVector<SlotIndex, 8> Uses;
+  for (const MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
+    if (MI.getParent() == &Block)
+      Uses.push_back(A.LIS.getInstructionIndex(MI));
+  sort(Uses);
+  Parts Found;
+  for (const SlotIndex Use : Uses)
+    if (Found.empty() || isFar(Found.back().Last, Use, Block))
+      Found.push_back({{&Block}, Use, Use});
+    else
+      Found.back().Last = Use;
+  const bool IsWhole = Found.size() == 1 && A.LIS.getRegMaskSlotsInBlock(Block.getNumber()).empty();
+  Found.truncate(IsWhole ? 0 : std::min(Found.size(), MostParts));
+  return Found;
+}
+
+bool Splitting::isFar(SlotIndex One, SlotIndex Next, const MachineBasicBlock &Block) const {
+  const ArrayRef<SlotIndex> Calls = A.LIS.getRegMaskSlotsInBlock(Block.getNumber());
+  const auto *Call = lower_bound(Calls, One); // its own, too
+  return One.distance(Next) > FarApart * SlotIndex::InstrDist || (Call != Calls.end() && *Call < Next);
+}
+
+bool Splitting::holds(const Region &Within, const MachineInstr &MI) const {
+  if (!Within.isPart())
+    return is_contained(Within.Blocks, MI.getParent());
+  if (MI.getParent() != Within.Blocks.front() || MI.isDebugInstr())
+    return false;
+  const SlotIndex At = A.LIS.getInstructionIndex(MI);
+  return Within.First <= At && At <= Within.Last;
 }
 
 void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, function_ref<double(MCPhysReg)> Saves) const {
   bool IsWritten = false;
   for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
-    if (is_contained(Within.Blocks, MI.getParent())) {
+    if (holds(Within, MI)) {
       const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
       Within.SpillCost += A.frequency(*MI.getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
       IsWritten |= Writes;
+      ++Within.Uses;
     }
   for (const Copy &Each : Copies)
     Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? measure::LoadWeight : IsWritten * measure::StoreWeight);
-  LiveInterval Part(Range.reg(), Range.weight());
+  LiveInterval Inside(Range.reg(), Range.weight());
   VNInfo::Allocator Values;
   for (const MachineBasicBlock *Block : Within.Blocks)
-    for (const LiveRange::Segment &Segment : Range)
-      if (const SlotIndex Start = std::max(Segment.start, A.LIS.getMBBStartIdx(Block)), End = std::min(Segment.end, A.LIS.getMBBEndIdx(Block));
-          Start < End)
-        Part.addSegment({Start, End, Part.getNextValue(Start, Values)});
+    for (const LiveRange::Segment &Segment : Range) {
+      const SlotIndex From = Within.isPart() ? Within.First : A.LIS.getMBBStartIdx(Block);
+      const SlotIndex To = Within.isPart() ? Within.Last.getDeadSlot() : A.LIS.getMBBEndIdx(Block);
+      if (const SlotIndex Start = std::max(Segment.start, From), End = std::min(Segment.end, To); Start < End)
+        Inside.addSegment({Start, End, Inside.getNextValue(Start, Values)});
+    }
   A.Matrix.invalidateVirtRegs(); // queries are kept by address
   Within.Saves = HUGE_VAL;
   for (const MCPhysReg Register : A.order(Range.reg()))
-    if (A.Matrix.checkInterference(Part, Register) == LiveRegMatrix::IK_Free) {
+    if (A.Matrix.checkInterference(Inside, Register) == LiveRegMatrix::IK_Free) {
       ++Within.Free;
       Within.Saves = std::min(Within.Saves, Saves(Register));
     }
@@ -79,7 +138,7 @@ void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copi
 }
 
 bool Splitting::canSplit(const LiveInterval &Range) const {
-  if (Range.hasSubRanges() || !Range.isSpillable() || A.LIS.intervalIsInOneMBB(Range))
+  if (Range.hasSubRanges() || !Range.isSpillable())
     return false;
   const auto IsSafe = [](const MachineOperand &Operand) {
     const MachineInstr &MI = *Operand.getParent();
@@ -89,12 +148,26 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
   return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
 }
 
-std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Within) const {
-  const BlockSet Inside(Within.begin(), Within.end());
+std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
+  if (Within.isPart())
+    return planPart(Range, Within);
+  const BlockSet Inside(Within.Blocks.begin(), Within.Blocks.end());
   Plan Copies;
-  for (MachineBasicBlock *Block : Within)
+  for (MachineBasicBlock *Block : Within.Blocks)
     if (!planEntry(Range, *Block, Inside, Copies) || !planExit(Range, *Block, Inside, Copies))
       return std::nullopt;
+  return Copies;
+}
+
+std::optional<Splitting::Plan> Splitting::planPart(const LiveInterval &Range, const Region &Within) const {
+  MachineInstr *First = A.LIS.getInstructionFromIndex(Within.First), *Last = A.LIS.getInstructionFromIndex(Within.Last);
+  if (Last->isTerminator() || First->isBundled() || Last->isBundled())
+    return std::nullopt;
+  Plan Copies;
+  if (Range.Query(Within.First).valueIn())
+    Copies.push_back({First->getParent(), First->getIterator(), /*Inwards=*/true});
+  if (Range.Query(Within.Last).valueOut())
+    Copies.push_back({Last->getParent(), std::next(Last->getIterator()), /*Inwards=*/false});
   return Copies;
 }
 
@@ -103,9 +176,9 @@ bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, c
   if (!A.LIS.isLiveInToMBB(Range, &Block) || all_of(Block.predecessors(), IsInside))
     return true;
   if (none_of(Block.predecessors(), IsInside))
-    return planCopy(Range, {&Block, /*AtEnd=*/false, /*Inwards=*/true}, Copies);
+    return planCopy(Range, Block, /*AtEnd=*/false, /*Inwards=*/true, Copies);
   return all_of(Block.predecessors(),
-                [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, {Other, /*AtEnd=*/true, /*Inwards=*/true}, Copies); });
+                [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, *Other, /*AtEnd=*/true, /*Inwards=*/true, Copies); });
 }
 
 bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
@@ -113,34 +186,34 @@ bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, co
     if (Inside.contains(Next) || !A.LIS.isLiveInToMBB(Range, Next))
       return true;
     const bool OnlyFromInside = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Inside.contains(Other); });
-    return planCopy(Range, OnlyFromInside ? Copy{Next, false, false} : Copy{&Block, true, false}, Copies);
+    return planCopy(Range, OnlyFromInside ? *Next : Block, /*AtEnd=*/!OnlyFromInside, /*Inwards=*/false, Copies);
   });
 }
 
-bool Splitting::planCopy(const LiveInterval &Range, Copy Where, Plan &Copies) const {
+bool Splitting::planCopy(const LiveInterval &Range, MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const {
   const auto Reads = [&](const MachineInstr &MI) {
     return MI.isInlineAsm() || any_of(MI.operands(), [&](const MachineOperand &O) { return O.isReg() && O.getReg() == Range.reg(); });
   };
   const auto IsLiveOut = [&](const MachineBasicBlock *Block) { return A.LIS.isLiveOutOfMBB(Range, Block); }; // not so where it is undefined
-  if (!(Where.AtEnd ? IsLiveOut(Where.Block) : all_of(Where.Block->predecessors(), IsLiveOut)))
+  if (!(AtEnd ? IsLiveOut(&Block) : all_of(Block.predecessors(), IsLiveOut)))
     return false;
-  if (Where.Block->isEHPad() || Where.Block->hasEHPadSuccessor() || Where.Block->isInlineAsmBrIndirectTarget() ||
-      (Where.AtEnd && any_of(Where.Block->terminators(), Reads)))
+  if (Block.isEHPad() || Block.hasEHPadSuccessor() || Block.isInlineAsmBrIndirectTarget() || (AtEnd && any_of(Block.terminators(), Reads)))
     return false;
-  const auto IsSame = [&](const Copy &Other) { return Other.Block == Where.Block && Other.AtEnd == Where.AtEnd && Other.Inwards == Where.Inwards; };
+  const auto Before = AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
+  const auto IsSame = [&](const Copy &Other) { return Other.Block == &Block && Other.Before == Before && Other.Inwards == Inwards; };
   if (none_of(Copies, IsSame))
-    Copies.push_back(Where);
+    Copies.push_back({&Block, Before, Inwards});
   return true;
 }
 
 void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVectorImpl<Register> &New) {
   const Register Old = Range.reg(), Original = A.VRM.getOriginal(Old);
-  const Plan Copies = *plan(Range, Within.Blocks);
+  const Plan Copies = *plan(Range, Within);
   const Register Inner = A.MRI.cloneVirtualRegister(Old), Outer = A.MRI.cloneVirtualRegister(Old);
   A.VRM.grow();
   const size_t First = New.size();
   for (MachineOperand &Operand : make_early_inc_range(A.MRI.reg_operands(Old))) {
-    Operand.setReg(is_contained(Within.Blocks, Operand.getParent()->getParent()) ? Inner : Outer);
+    Operand.setReg(holds(Within, *Operand.getParent()) ? Inner : Outer);
     if (Operand.isUse())
       Operand.setIsKill(false);
   }
@@ -152,10 +225,9 @@ void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVect
 }
 
 void Splitting::addCopy(const Copy &Where, Register Inner, Register Outer) {
-  MachineBasicBlock &Block = *Where.Block;
-  const auto Place = Where.AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
   const MCInstrDesc &Description = A.MF.getSubtarget().getInstrInfo()->get(TargetOpcode::COPY);
-  MachineInstr &MI = *BuildMI(Block, Place, DebugLoc(), Description, Where.Inwards ? Inner : Outer).addReg(Where.Inwards ? Outer : Inner);
+  MachineInstr &MI =
+      *BuildMI(*Where.Block, Where.Before, DebugLoc(), Description, Where.Inwards ? Inner : Outer).addReg(Where.Inwards ? Outer : Inner);
   A.LIS.InsertMachineInstrInMaps(MI);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Live ranges split around loops and blocks, without an edge of the control flow changed.
+// Live ranges split around loops, blocks, and their uses within a block, without an edge of the control flow changed.
 #pragma once
 
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
@@ -25,17 +25,25 @@ public:
 private:
   struct Copy {
     llvm::MachineBasicBlock *Block;
-    bool AtEnd, Inwards;
+    llvm::MachineBasicBlock::iterator Before;
+    bool Inwards;
   };
   using Plan = llvm::SmallVector<Copy, 8>;
   using BlockSet = llvm::SmallPtrSet<llvm::MachineBasicBlock *, 16>;
+  using Parts = llvm::SmallVector<Region, 4>;
 
   bool canSplit(const llvm::LiveInterval &Range) const;
-  std::optional<Plan> plan(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Within) const;
+  Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
+  Region liveWithoutCalls(const llvm::LiveInterval &Range) const;
+  Parts partsOf(llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
+  bool isFar(llvm::SlotIndex One, llvm::SlotIndex Next, const llvm::MachineBasicBlock &Block) const;
+  bool holds(const Region &Within, const llvm::MachineInstr &MI) const;
+  std::optional<Plan> plan(const llvm::LiveInterval &Range, const Region &Within) const;
+  std::optional<Plan> planPart(const llvm::LiveInterval &Range, const Region &Within) const;
   void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
   bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
   bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
-  bool planCopy(const llvm::LiveInterval &Range, Copy Where, Plan &Copies) const;
+  bool planCopy(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const;
   void addCopy(const Copy &Where, llvm::Register Inner, llvm::Register Outer);
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
 
