@@ -14,10 +14,11 @@ from pathlib import Path
 from posixpath import normpath, relpath
 from typing import Any
 
+import gymnasium
 import typer
 import yaml
 
-from mlcb_gym import VERSIONS
+from mlcb_gym import TASKS, VERSIONS
 from mlcb_gym.cli.main import app
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.policies import shipped
@@ -25,13 +26,14 @@ from mlcb_gym.spec import bind
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.learnable import unlearnable
 from mlcb_gym.training.registry import algorithms, recipe_class
+from scripts import diagrams
 from scripts.interval_plot import with_plots
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 
 DOCUMENTS = {
-    "Start": ("README.md", "docs/wheel.md", "docs/faq.md", "docs/coming-from.md"),
+    "Start": ("README.md", "docs/install.md", "docs/wheel.md", "docs/faq.md", "docs/glossary.md", "docs/coming-from.md"),
     "Tutorials": tuple(
         f"docs/tutorials/{name}.md" for name in ("first_policy", "own_loop", "own_programs", "sweep", "reading_a_card", "new_task", "own_compiler")
     ),
@@ -43,11 +45,11 @@ DOCUMENTS = {
 """The documents of the tree, by section."""
 ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Results", "Commands", "Reference", "Inside")
 """The sections, as the navigation has them."""
-TITLES = {"index.md": "Home", "coming-from.md": "There and here", **{f"policies/{task}.md": task for task in shipped()}}
-"""What pages are called in the navigation, where their headings are too long or the same."""
 STYLE = "docs/site.css"
 IMAGES = ("docs/flow.svg", "docs/study/study.png")
-"""Pictures that documents show."""
+"""Pictures that documents show, beside those of their diagrams."""
+EXAMPLES = 3
+"""The most that the page of a command has."""
 MODULES = (
     "mlcb_gym.session",
     "mlcb_gym.spec",
@@ -68,6 +70,14 @@ MODULES = (
     "mlcb_gym.errors",
 )
 """What programs of others import."""
+TITLES = {
+    "index.md": "Home",
+    "coming-from.md": "Comparison",
+    "vulnerabilities.md": "Security: in short",
+    **{f"policies/{task}.md": task for task in shipped()},
+    **{f"reference/{module}.md": module.removeprefix("mlcb_gym.") for module in MODULES},
+}
+"""What pages are called in the navigation, where their headings are too long or the same."""
 
 Pages = dict[str, str]
 """The text of each page, by its path."""
@@ -81,7 +91,7 @@ def main() -> None:
         place = BUILD / "pages" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    for file in (*IMAGES, STYLE):
+    for file in (*IMAGES, STYLE, *diagrams.drawn()):
         shutil.copy(ROOT / file, BUILD / "pages")
     navigation = [{name: [{TITLES[path]: path} if path in TITLES else path for path in sections[name]]} for name in ORDER]
     (BUILD / "mkdocs.yml").write_text(yaml.safe_dump({"INHERIT": "../mkdocs.yml", "docs_dir": "pages", "site_dir": "site", "nav": navigation}))
@@ -94,14 +104,14 @@ def generated() -> dict[str, Pages]:
         "Policies": {path: with_plots(text) for path, text in documents(tuple(map(card, shipped()))).items()},
         "Algorithms": {f"algorithms/{name}.md": algorithm(name) for name in algorithms()},
         "Commands": dict(commands()),
-        "Reference": {f"reference/{module}.md": f"# {module}\n\n::: {module}\n" for module in MODULES},
+        "Reference": {_reference(module): f"# {module}\n\n::: {module}\n" for module in MODULES},
     }
 
 
 def documents(paths: tuple[str, ...]) -> Pages:
     """Return the pages of some files of the tree."""
     places = page_of()
-    return {places[path]: relinked((ROOT / path).read_text(), path, places) for path in paths}
+    return {places[path]: _unbroken(drawn(relinked((ROOT / path).read_text(), path, places))) for path in paths}
 
 
 def page_of() -> Mapping[str, str]:
@@ -130,15 +140,38 @@ def relinked(text: str, path: str, places: Mapping[str, str]) -> str:
         page = Path(file).name if file in IMAGES else places.get(file)
         if page:
             return f"[{found[1]}]({relpath(page, Path(places[path]).parent.as_posix())}{hash_}{anchor})"
-        return f"{found[1]} (`{file}`)"
+        return f"`{file}`" if found[1].strip("`") in file else f"{found[1]} (`{file}`)"
 
     return re.sub(r"\[([^\]]+)\]\((?!https?:|#)([^)\s]+)\)", link, text)
 
 
+def drawn(text: str) -> str:
+    """Return a document with pictures in the place of its diagrams, which take a script from another host to be drawn.
+
+    Raises:
+        FileNotFoundError: a diagram was not drawn since it was changed.
+    """
+
+    def image(found: re.Match[str]) -> str:
+        path = diagrams.picture(found[1])
+        if not (ROOT / path).exists():
+            raise FileNotFoundError(f"{path}: no picture of {found[1].splitlines()[0]!r}, run `python -m scripts.diagrams`")
+        return f"![diagram]({Path(path).name})\n"
+
+    return diagrams.BLOCK.sub(image, text)
+
+
 def manuals() -> Iterator[tuple[str, str]]:
-    """Yield a page for each environment: the manual that its docstring is, and what there is about its task."""
+    """Yield a page for each environment: the manual that its docstring is, and what there is about its task. An earlier version has what differs."""
     for env_id, task in VERSIONS.items():
-        yield f"environments/{env_id}.md", f"# {env_id}\n\n{_fenced(cleandoc(env_class(task).__doc__ or ''))}\n\n{about(task)}\n"
+        manual = _fenced(_escaped(cleandoc(env_class(task).__doc__ or "")))
+        text = f"{manual}\n\n{about(task)}" if env_id in TASKS.values() else _earlier(env_id, TASKS[task])
+        yield f"environments/{env_id}.md", f"# {env_id}\n\n{text}\n"
+
+
+def _earlier(env_id: str, newest: str) -> str:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in gymnasium.spec(env_id).kwargs.items())
+    return f"An earlier version, kept for what was trained with it: [`{newest}`]({newest}.md) with `{arguments}` by default."
 
 
 def about(task: str) -> str:
@@ -146,16 +179,17 @@ def about(task: str) -> str:
     record = env_class(task).record
     guide = next(path for path in DOCUMENTS["Tasks"] if f"(../mlcb_gym/envs/{task}.py)" in (ROOT / path).read_text())
     learning = [_linked(name, f"algorithms/{name}.md") for name in algorithms() if learns(name, task)]
-    nulls = [*record.reference_policies, *record.portfolios, *record.stock_ways, "random episodes"]
+    nulls = ", ".join(f"`{name}`" for name in (*record.reference_policies, *record.portfolios, *record.stock_ways))
     rows = [
         ("guide", _linked("how to use it, and what it gains", page_of()[guide])),
         ("policy that ships", f"{_linked('its card', f'policies/{task}.md')}: training, results, limits" if task in shipped() else "none"),
         ("algorithms", f"{', '.join(learning)}; by default {record.recipe}"),
         ("programs", f"those of {_linked(record.corpus, 'corpora.md')}, unless others are named"),
-        ("evaluations compare with", "; ".join(nulls) if record.evaluator == "metrics" else "run times of others: see the guide"),
+        ("`mlcb evaluate` compares with", f"random episodes, and {nulls}" if record.evaluator == "metrics" else "run times of others: see the guide"),
         ("result of a short training", record.expected or "not measured"),
     ]
-    return "\n".join(["## The task", "", f"`{task}`, in the commands.", "", *_table(("", ""), rows)])
+    named = f"Commands name it `{task}`, as `mlcb train {task}`."
+    return "\n".join(["## The task", "", named, "", *_table(("about it", f"`{task}`"), rows)])
 
 
 def learns(name: str, task: str) -> bool:
@@ -173,6 +207,8 @@ def algorithm(name: str) -> str:
     learnt = f"It trains on {', '.join(tasks.values())}." + (f" It is the default of {', '.join(own)}." if own else "")
     rows = [(f"`{each.key}`", f"`{each.default}`", each.meaning, _code(recipe.space.get(each.key))) for each in hyperparameters(recipe())]
     values = "`--set KEY=VALUE` changes one; values are JSON. `mlcb sweep` tries those of the last column, unless `--search` names others."
+    if any(each.key.startswith("distillation.") for each in hyperparameters(recipe())):
+        values += " Those of `distillation` matter with `mlcb train --decisions` alone."
     table = "\n".join(_table(("key", "default", "meaning", "a sweep tries"), rows))
     return "\n\n".join([f"# {name}", method, manual, learnt, "## Hyperparameters", values, table]) + "\n"
 
@@ -182,7 +218,23 @@ def commands() -> Iterator[tuple[str, str]]:
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
         parts = [described(f"mlcb {name} {own}", each, "##") for own, each in getattr(command, "commands", {}).items()]
-        yield f"commands/{name}.md", "\n".join([described(f"mlcb {name}", command, "#"), *parts])
+        yield f"commands/{name}.md", "\n".join([described(f"mlcb {name}", command, "#"), *parts, *examples(name)])
+
+
+def examples(command: str) -> list[str]:
+    """Return the section with uses of a command in the documents, tutorials first, the longest line of each."""
+    places = page_of()
+    found: dict[str, str] = {}
+    for path in (*DOCUMENTS["Tutorials"], *DOCUMENTS["Start"], *DOCUMENTS["Guides"], *DOCUMENTS["Tasks"], *DOCUMENTS["Inside"]):
+        lines = re.findall(rf"^mlcb {command}(?: (?:.*\\\n)*.*)?$", (ROOT / path).read_text(), re.MULTILINE)
+        if lines and len(found) < EXAMPLES:
+            found[path] = max(lines, key=len)
+    uses = [f"{_linked(_title(path), places[path])}:\n\n```sh\n{line}\n```\n" for path, line in found.items()]
+    return ["## Examples", "", *uses] if uses else []
+
+
+def _title(path: str) -> str:
+    return (ROOT / path).read_text().partition("\n")[0].lstrip("# ")
 
 
 def described(name: str, command: Any, heading: str) -> str:
@@ -203,6 +255,21 @@ def _default(parameter: Any) -> str:
         return said
     default = getattr(parameter.default, "value", parameter.default)  # of an enum
     return "" if default in (None, "", (), [], False, True) or callable(default) else f"`{default}`"
+
+
+def _escaped(text: str) -> str:
+    """Return a docstring whose angle brackets are text, outside of code, too."""
+    parts = re.split(r"(``.*?``|`.*?`|^>>> .*(?:\n.+)*)", text, flags=re.MULTILINE)
+    return "".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))
+
+
+def _unbroken(text: str) -> str:
+    """Return a document whose intervals are not broken in narrow cells."""
+    return re.sub(r"(?<=\d) - (?=\d)", "\u00a0-\u00a0", text)
+
+
+def _reference(module: str) -> str:
+    return f"reference/{module}.md"
 
 
 def _fenced(text: str) -> str:

@@ -18,8 +18,9 @@ from mlcb_gym import VERSIONS
 from mlcb_gym.cli.main import app
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.registry import algorithms, recipe_class
+from scripts.diagrams import FOLDER
 from scripts.interval_plot import Ratio, plot, ratios
-from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, card, documents, generated, page_of, relinked
+from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, card, documents, drawn, generated, page_of, relinked
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = (type, FunctionType, MethodType, property, cached_property)
@@ -51,13 +52,14 @@ def test_link_to_no_file_is_an_error() -> None:
 def test_link_to_a_document_is_one_to_its_page_and_to_a_folder_its_name() -> None:
     text = relinked("[a](docs/protocol.md#grpc) [b](examples/c)", "README.md", page_of())
     assert text == "[a](protocol.md#grpc) b (`examples/c`)"
+    assert relinked("[examples/c](examples/c)", "README.md", page_of()) == "`examples/c`"
     assert relinked("![d](docs/flow.svg)", "README.md", page_of()) == "![d](flow.svg)"
     assert relinked("[e](../mlcb_gym/envs/posetrl.py)", "docs/posetrl.md", page_of()) == "[e](environments/PosetRL-v0.md)"
     assert relinked("[c](../../../docs/deployment.md)", card("posetrl"), page_of()) == "[c](../deployment.md)"
 
 
 def test_navigation_names_pages_and_pictures_that_exist() -> None:
-    assert TITLES.keys() <= set(page_of().values())
+    assert TITLES.keys() <= set(page_of().values()) | generated()["Reference"].keys()
     assert [image for image in IMAGES if not (ROOT / image).exists()] == []
 
 
@@ -115,6 +117,30 @@ def parsed(line: str) -> Any:
     return command.make_context("mlcb", words)
 
 
+def test_earlier_version_of_an_environment_has_what_differs() -> None:
+    page = generated()["Environments"]["environments/RegAllocEviction-v0.md"]
+    assert "[`RegAllocEviction-v1`](RegAllocEviction-v1.md) with `cost='allocated'` by default" in page
+
+
+def test_diagram_is_a_picture_and_one_that_was_not_drawn_an_error() -> None:
+    (page,) = documents(("docs/architecture.md",)).values()
+    pictures = re.findall(r"!\[diagram\]\((.+?)\)", page)
+    assert [(ROOT / FOLDER / picture).exists() for picture in pictures] == [True, True]
+    with pytest.raises(FileNotFoundError, match=r"no picture of 'flowchart', run `python -m scripts.diagrams`"):
+        drawn("```mermaid\nflowchart\n```\n")
+
+
+def test_angle_brackets_of_a_docstring_are_text() -> None:
+    page = generated()["Environments"]["environments/PosetRL-v0.md"]
+    assert "default<O" not in re.sub(r"```.*?```|``.*?``|`[^`]*`", "", page, flags=re.DOTALL)
+
+
+def test_page_of_a_command_has_its_uses_in_the_documents() -> None:
+    page = generated()["Commands"]["commands/sweep.md"]
+    assert "## Examples" in page
+    assert "](../sweep.md):\n\n```sh\nmlcb sweep posetrl" in page
+
+
 def test_page_of_an_algorithm_names_the_tasks_that_it_learns() -> None:
     pages = generated()["Algorithms"]
     assert "[`priority`]" in pages["algorithms/es.md"]
@@ -124,7 +150,7 @@ def test_page_of_an_algorithm_names_the_tasks_that_it_learns() -> None:
 
 def test_page_of_an_environment_has_its_nulls_its_card_and_its_example_as_code() -> None:
     page = generated()["Environments"]["environments/PosetRL-v0.md"]
-    assert "best fixed sequence; coreset" in page
+    assert "`best fixed sequence`, `coreset`" in page
     assert "[its card](../policies/posetrl.md)" in page
     assert "```pycon\n>>> import gymnasium, mlcb_gym\n" in page
 

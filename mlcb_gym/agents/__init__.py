@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks of policies in PyTorch, from raw observations to logits or values, and the RLModules that wrap them.
 
-``MaskedPolicyGradient`` (PPO, IMPALA), ``MaskedAppo`` and ``MaskedDqn`` take the place of RLlib's own module in any config::
+``MaskedPolicyGradient`` (PPO, IMPALA), ``MaskedAppo`` and ``MaskedDqn`` take the place of RLlib's own module in any config:
 
-    RLModuleSpec(module_class=MaskedPolicyGradient, model_config={"network": {"hidden": [256, 256]}})
+```python
+RLModuleSpec(module_class=MaskedPolicyGradient, model_config={"network": {"hidden": [256, 256]}})
+```
 
 They never choose what the mask forbids, and standardise their inputs themselves, so that an exported policy takes what the compiler sends.
 ``model_config("PosetRL-v0", hidden=[256, 256])`` has the kinds of the task's features, too. ``BatchEnvRunner`` samples the vector environments of

@@ -33,7 +33,7 @@ ARGUMENTS = {
 PASSAGES = {
     "imports": """
     >>> import gymnasium, mlcb_gym
-    >>> from mlcb_gym.testing import ScriptedCompiler  # in earnest, leave out the session: an own worker is started
+    >>> from mlcb_gym.testing import ScriptedCompiler  # for tests; leave out session= for the real compiler
 """,
     "first_version": """
     >>> env.close()

@@ -84,8 +84,7 @@ class FunctionSizeEnv(CompilerEnv):
     | ``pipeline`` | ``"default<Oz>"`` | pipeline before the decisions |
     | ``reward`` | ``"size"`` | see Rewards |
     | ``text_weight`` | 1.0 | see Rewards |
-    | ``without`` | () | optimizations of LLVM's code generator that every module is compiled without: ``"lsr"``, ``"machine-licm"``, ...;
-      default sizes are with them |
+    | ``without`` | () | what the code generator leaves out in every module: ``"lsr"``, ``"machine-licm"``, ...; default sizes are with it |
     | ``dense`` | False | measure before every decision, and pay by that; otherwise at the end alone |
     {arguments}
 

@@ -16,7 +16,7 @@ from mlcb_gym.rollout.trace import geomean
 from scripts.study.plan import MINUTES, SEARCH, SEEDS, SPLITS, START, SUBJECTS, Cell
 from scripts.study.play import Result
 
-RANDOM = "random, best of 1"
+RANDOM, FIXED = "random, best of 1", "best fixed answer"
 PLOT = "study.png"
 TOO_LARGE = 1.25
 """The largest ratio that the plot shows."""
@@ -26,20 +26,25 @@ Results = Mapping[Cell, Result]
 
 @dataclass(frozen=True)
 class Row:
-    """A method on a task: all its seeds together."""
+    """A method on a task: all its seeds together.
+
+    Args:
+        learns: whether it learns a policy, which then meets programs that it never saw.
+    """
 
     method: str
     seeds: Sequence[float]
     estimates: Mapping[str, Estimate]
     compilations: str = ""
+    learns: bool = False
 
     @classmethod
-    def of(cls, method: str, results: Sequence[Result]) -> "Row":
+    def of(cls, method: str, results: Sequence[Result], *, learns: bool = False) -> "Row":
         """Return the row of a method that was played with some seeds: each program counts with the mean of its seeds."""
         estimates = {split: over_seeds([each.ratios[split] for each in results], results[0].projects) for split in SPLITS}
         seeds = [geomean(list(each.ratios[SPLITS[-1]].values())) for each in results]
         mean = np.mean([each.compilations for each in results])
-        return cls(method, seeds, estimates, f"{mean:.0f}" if mean else "")
+        return cls(method, seeds, estimates, f"{mean:.0f}" if mean else "", learns)
 
 
 def over_seeds(seeds: Sequence[Mapping[str, float]], projects: Mapping[str, str]) -> Estimate:
@@ -57,11 +62,26 @@ def rows(task: str, results: Results) -> Iterator[Row]:
         fixed = [row for method, row in nulls.items() if method not in (RANDOM, *others) and not method.endswith("guarded")]
         yield from (nulls[method] for method in (RANDOM, *others) if method in nulls)
         best = min(fixed, key=lambda row: row.estimates["validation"].mean)
-        yield Row(f"best fixed answer: {best.method}", best.seeds, best.estimates)
+        yield Row(f"{FIXED}: {best.method}", best.seeds, best.estimates)
     for method in (START, *SUBJECTS[task].methods):
         played = [result for seed in SEEDS if (result := results.get(Cell(task, method, seed))) is not None]
         if played:
-            yield Row.of(method, played)
+            yield Row.of(method, played, learns=method not in (START, SEARCH))
+
+
+def verdict(lines: Sequence[Row]) -> str:
+    """Return what the rows of a task say on whether learning is worth it: the method that validation chooses, beside the best fixed answer."""
+    learnt = [row for row in lines if row.learns]
+    if not learnt:
+        return "nothing was learnt yet."
+    best = min(learnt, key=lambda row: row.estimates["validation"].mean)
+    fixed = next((row.estimates["test"].mean for row in lines if row.method.startswith(FIXED)), 1.0)
+    found = best.estimates["test"]
+    interval = found.by_project
+    answer = "no difference can be told"
+    if interval and not interval.low <= fixed <= interval.high:
+        answer = "yes" if interval.high < fixed else "no"
+    return f"{answer}. {best.method} has {found.mean:.4f} ({interval or 'one project'}), the best fixed answer {fixed:.4f}."
 
 
 def write(folder: Path, results: Results) -> None:
@@ -74,22 +94,33 @@ def write(folder: Path, results: Results) -> None:
     text = [
         "# Is learning worth it?",
         "",
-        f"{', '.join(SUBJECTS)}: each by every method that learns it, with {MINUTES:g} minutes on a core and the defaults of `mlcb train`.",
-        "DQN learns one agent, and values, as priority's, cannot be searched. `make study` measures it, cell by cell; what was not played yet is",
-        "left out.",
-        f"Seed{'s' * (len(played) > 1)} {', '.join(map(str, played))} of {', '.join(map(str, SEEDS))}; {platform.machine()}, {cpu()};",
-        f"commit{'s' * (len(commits) > 1)} {', '.join(sorted(commits))}.",
+        f"By what has been played, with {MINUTES:g} minutes on one core for each method, on test programs:",
         "",
-        "Ratios are those of the task's own metric to LLVM's heuristic, geometric means over programs; lower is better. Each program counts with",
-        "the mean of its seeds, intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so that test alone is a",
-        "fair judge. Compilations are those of training and search, validations left out.",
-        f"*{SEARCH}* has as many as the first seed of PPO, for the programs of both splits themselves, which no learning saw.",
+        *(f"- **{task}**: {verdict(lines)}" for task, lines in tables.items()),
+        "",
+        "The method is the one that validation chooses. A fixed answer is the same in every program; without one, it is LLVM's own heuristic, 1.",
+        "",
+        "A ratio is that of the task's own metric to LLVM's heuristic, the geometric mean over programs; lower is better. A program counts with",
+        "the mean of its seeds, and intervals (95 %) are over whole projects. The best checkpoint was chosen by validation, so test alone is a fair",
+        "judge. Compilations are those of training and search, without validations. DQN cannot train the tasks of several agents, and search cannot",
+        f"try numeric answers, as those of priority. *{SEARCH}* searches the programs of both splits directly, with as many",
+        "compilations as PPO's first seed. *Internalised*: all functions but `main` are made private to the program. LSR (loop strength reduction)",
+        "and machine LICM (loop-invariant code motion) are passes of LLVM's code generator.",
         "",
         f"![all tasks, test programs]({PLOT})",
         "",
     ]
     for task, lines in tables.items():
         text += [f"## {task}", "", *_table(lines), ""]
+    text += [
+        "## How it was measured",
+        "",
+        "`make study` plays every method with the defaults of `mlcb train`, cell by cell, and goes on where it stopped; one that was not played",
+        f"yet is left out. Seed{'s' * (len(played) > 1)} {', '.join(map(str, played))} of {', '.join(map(str, SEEDS))}.",
+        f"{platform.machine()}, {cpu()}; commits",
+        f"{', '.join(sorted(commits))}.",
+        "",
+    ]
     (folder / "README.md").write_text("\n".join(text))
 
 
@@ -102,6 +133,12 @@ def _table(lines: Sequence[Row]) -> list[str]:
         seeds = ", ".join(f"{seed:.4f}" for seed in row.seeds)
         table.append(f"| {row.method} | {validation.mean:.4f} | {test.mean:.4f} | {test.by_project or ''} | {seeds} | {row.compilations} |")
     return table
+
+
+def _ends(row: Row) -> Sequence[float]:
+    """Return what the plot shows of a row: its seeds, and the lower end of its interval."""
+    interval = row.estimates["test"].by_project
+    return [*row.seeds, *([interval.low] if interval else [])]
 
 
 def plot(path: Path, tables: Mapping[str, Sequence[Row]]) -> None:
@@ -127,6 +164,7 @@ def plot(path: Path, tables: Mapping[str, Sequence[Row]]) -> None:
         axes.set_title(task, fontsize="medium", loc="left")
         axes.invert_yaxis()
         axes.grid(axis="x", linewidth=0.4)
-    panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(0.9, TOO_LARGE))
+    least = min((low for lines in tables.values() for row in lines for low in _ends(row)), default=1.0)
+    panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(min(0.9, least - 0.02), TOO_LARGE))
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
