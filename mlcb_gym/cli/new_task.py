@@ -20,4 +20,4 @@ def new_task(
         print(f"then: make setup && mlcb check {name}")
     else:
         package = ".".join(output.parts)
-        print(f"then: pip install . -C cmake.define.MLCB_EXTRA_TASKS={output.resolve()}, and MLCB_TASKS={package} mlcb check {name}")
+        print(f"then: pip install . -C cmake.define.MLCB_EXTRA_TASKS={output.resolve()}, and MLCB_TASKS={package} python -m mlcb_gym check {name}")

@@ -56,17 +56,18 @@ def join_ray(address: str) -> None:
         address: HOST:PORT of its head, or ``auto`` for the one that this machine belongs to.
 
     Raises:
-        TrainingError: no Ray answers there.
+        TrainingError: no Ray answers there, or one that refuses this process.
     """
     _prepare()
-    expected = "expected HOST:PORT, as `ray start --head` prints it, or auto"
     host, _, port = address.rpartition(":")
+    refused = "no Ray answers there ({}), expected HOST:PORT, as `ray start --head` prints it, or auto"
     try:
         if address != "auto":
             socket.create_connection((host, int(port)), CONNECT_SECONDS).close()  # Ray itself tries for a minute, and then aborts
+            refused = "what answers there refuses this process ({}), expected Ray of this version and token, or RAY_AUTH_MODE=disabled at both ends"
         ray.init(address=address, **QUIET)
     except (ValueError, OSError, RuntimeError) as error:
-        raise TrainingError(f"address {address}: no Ray answers there ({str(error).splitlines()[0]}), {expected}") from error
+        raise TrainingError(f"address {address}: {refused.format(str(error).splitlines()[0])}") from error
 
 
 def _prepare() -> None:
