@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import mlcb_gym
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import Mlp, NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
@@ -53,6 +54,11 @@ def test_inputs_are_the_declared_tensors_without_the_mask(folder: Path) -> None:
     types = {"float32": "tensor(float)", "int64": "tensor(int64)"}
     inputs = [(i.name, i.type, i.shape) for i in OnnxPolicy(folder).sessions[0].get_inputs()]
     assert inputs == [(name, types[dtype], ["batch", *shape]) for name, dtype, shape, _, _ in TENSORS]
+
+
+def test_no_file_names_a_path_of_the_machine_that_exported_it(folder: Path) -> None:
+    paths = [str(Path(module.__file__ or "").parents[1]).encode() for module in (mlcb_gym, torch)]
+    assert [file.name for file in folder.iterdir() if any(path in file.read_bytes() for path in paths)] == []
 
 
 def test_output_is_a_logit_for_each_action(folder: Path) -> None:

@@ -58,6 +58,8 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
     # What the network does not look at, a compiler need not work out.
     graph = program.model.graph
     graph.inputs[:] = [i for i in graph.inputs if i.uses()]
+    for node in graph.all_nodes():  # stack traces: paths of this machine
+        node.metadata_props.clear()
     program.model.metadata_props.update(metadata)
     program.save(str(path), external_data=False)
 
