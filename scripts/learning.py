@@ -20,7 +20,7 @@ from mlcb_gym.training.checkpoints import Checkpoints
 from mlcb_gym.training.run import current_commit, recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
-from scripts.study.page import over_seeds
+from scripts.study.page import of_all_seeds, over_programs
 from scripts.study.plan import SEEDS, SUBJECTS
 
 TASKS = ("posetrl", "inliner", "eviction")
@@ -74,7 +74,7 @@ def learn(task: str, seed: int, minutes: float) -> Learnt:
 def gained(seeds: Sequence[Learnt]) -> Estimate:
     """Return the ratio of after to before; each program counts with the mean of its seeds."""
     gains = [{program: each.after[program] / before for program, before in each.before.items() if program in each.after} for each in seeds]
-    return over_seeds(gains, seeds[0].projects)
+    return over_programs(of_all_seeds(gains), seeds[0].projects)
 
 
 def row(task: str, seeds: Sequence[Learnt]) -> str:
