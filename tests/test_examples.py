@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from mlcb_gym import toolchain
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.policies import shipped
+from mlcb_gym.session.objects import object_size
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 BUILD = ROOT / "build" / "tests"  # as `make test-native` leaves it: what is built there is not built again
@@ -133,3 +138,17 @@ def test_every_installed_header_stands_alone(prefix: Path) -> None:
     flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{include}", f"-I{include}/mlcb"]
     run("c++", *flags, "-fsyntax-only", "-x", "c++", "-", input=source)
     assert Path("mlcb/runner/ModelRunner.h") in headers
+
+
+def test_tool_that_links_llvm_asks_the_policies_of_its_command_line(tmp_path: Path) -> None:
+    llvm = Path(toolchain.tool("opt")).parents[1]
+    run("cmake", "-G", "Ninja", "-S", EXAMPLES / "llvm_tool", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={llvm}")
+    run("cmake", "--build", tmp_path)
+    (program,) = resolve("embedded/test/aes")
+    command = [tmp_path / "llvm_tool", toolchain.plugin(), program.bitcode]
+    stock, decided = tmp_path / "stock.o", tmp_path / "decided.o"
+    run(*command, stock)
+    run(*command, decided, f"-mlcb-runner=onnx:{shipped()['function_size']}")
+    assert object_size(decided) < object_size(stock)
+    refused = subprocess.run([*command, decided, "-mlcb-runner=onnx:/nowhere"], capture_output=True, text=True, timeout=60)
+    assert (refused.returncode, refused.stderr) == (1, "error: mlcb: /nowhere/policy.json: No such file or directory\n")

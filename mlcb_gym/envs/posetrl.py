@@ -133,7 +133,7 @@ class PosetRLEnv(CompilerEnv):
     - ``"instructions"``: the same as ``"size"`` for IR instructions, without generating code.
     - ``"none"``: 0, and nothing is measured.
 
-    What ``-Oz`` leaves counts as 1 where it is less. An illegal action, or one that the compiler does not survive, makes the return -1.
+    A metric of ``-Oz`` below 1 counts as 1. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
     A program drawn from ``programs``, or ``options={"program": uri}``, after ``always-inline``; with ``start="Oz"`` after ``-Oz``.
