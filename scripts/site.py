@@ -156,7 +156,8 @@ def drawn(text: str) -> str:
         path = diagrams.picture(found[1])
         if not (ROOT / path).exists():
             raise FileNotFoundError(f"{path}: no picture of {found[1].splitlines()[0]!r}, run `python -m scripts.diagrams`")
-        return f"![diagram]({Path(path).name})\n"
+        name = Path(path).name
+        return f"[![diagram]({name})]({name})\n"
 
     return diagrams.BLOCK.sub(image, text)
 
