@@ -17,7 +17,11 @@ namespace mlcb::rl4real {
 static constexpr size_t MostBlocks = 8, MostParts = 8, MostLive = 128;
 static constexpr int FarApart = 16; // instructions
 
-static Region blocksOf(const MachineLoop &Loop) { return {{Loop.block_begin(), Loop.block_end()}}; }
+static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
+  Region Whole;
+  Whole.Blocks.assign(Blocks.begin(), Blocks.end());
+  return Whole;
+}
 
 SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_ref<double(MCPhysReg)> Saves) {
   SmallVector<Region, 4> Legal;
@@ -43,12 +47,12 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
     Offer(std::move(Rest));
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
-      const Region All = blocksOf(*Loop);
+      const Region All = regionOf(Loop->getBlocks());
       Offer(All);
       if (Region Rest = withoutCalls(All.Blocks); !Rest.Blocks.empty() && Rest.Blocks.size() < All.Blocks.size())
         Offer(std::move(Rest));
     }
-    Offer({{Block}});
+    Offer(regionOf(Block));
     for (Region &Part : partsOf(*Block, Range))
       Offer(std::move(Part));
   }
