@@ -7,6 +7,7 @@ python -m scripts.attacks.player Inliner-v0 worker:
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -105,6 +106,7 @@ class Player:
 def main() -> None:
     """Play an environment, named with its session on the command line, and print a line of JSON for each episode, until Ctrl-C."""
     env_id, session = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever began this in the background had it ignored
     with suppress(KeyboardInterrupt), closing(gymnasium.make(env_id, programs=PROGRAMS, session=session).unwrapped) as env:
         assert isinstance(env, CompilerEnv)
         for seed in count():
