@@ -7,7 +7,7 @@ MLCB := $(VENV)/bin/mlcb
 NATIVE := $(shell find native examples/task -name __pycache__ -prune -o -type f -print 2>/dev/null) CMakeLists.txt pyproject.toml mlcb_gym/__init__.py
 CXX_FILES = $(shell find native tests/native tests/fuzz benchmarks/rtt examples -name "*.h" -o -name "*.cpp" -o -name "*.c")
 NATIVE_TESTS := -DMLCB_TESTS=ON -DMLCB_LLVM=OFF -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY))
-DEMO_MINUTES ?= 4
+DEMO_MINUTES ?= 3
 export OMP_NUM_THREADS ?= 1
 export RAY_AUTH_MODE ?= disabled
 # Ray's processes would wait for all tests that run beside them.

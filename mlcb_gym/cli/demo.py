@@ -11,7 +11,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder of all that it makes; what an earlier demo left there is replaced.")
     ] = Path("runs/demo"),
-    minutes: Annotated[float, typer.Option(min=0.01, help="Of training.")] = 4,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Of training.")] = 3,
 ) -> None:
     """Train a policy, export it, let it decide inside clang on programs that it never saw, and draw what came of it.
 
