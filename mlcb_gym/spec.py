@@ -160,7 +160,7 @@ class TaskSpec:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What both ends must agree on beside the tensors, as the texts of actions."""
+        """The values that both ends must agree on beside the tensors, as the texts of actions."""
         return self.declared["parameters"]
 
     @cached_property
