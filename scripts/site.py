@@ -165,9 +165,12 @@ def drawn(text: str) -> str:
 def manuals() -> Iterator[tuple[str, str]]:
     """Yield a page for each environment: the manual that its docstring is, and what there is about its task. An earlier version has what differs."""
     for env_id, task in VERSIONS.items():
-        manual = _fenced(_escaped(cleandoc(env_class(task).__doc__ or "")))
-        text = f"{manual}\n\n{about(task)}" if env_id in TASKS.values() else _earlier(env_id, TASKS[task])
+        text = _manual(task) if env_id == TASKS[task] else _earlier(env_id, TASKS[task])
         yield f"environments/{env_id}.md", f"# {env_id}\n\n{text}\n"
+
+
+def _manual(task: str) -> str:
+    return f"{_fenced(_escaped(cleandoc(env_class(task).__doc__ or '')))}\n\n{about(task)}"
 
 
 def _earlier(env_id: str, newest: str) -> str:
@@ -206,9 +209,10 @@ def algorithm(name: str) -> str:
     tasks = {task: _linked(f"`{task}`", f"environments/{env_id}.md") for task, env_id in sorted(environments().items()) if learns(name, task)}
     own = [link for task, link in tasks.items() if env_class(task).record.recipe == name]
     learnt = f"It trains on {', '.join(tasks.values())}." + (f" It is the default of {', '.join(own)}." if own else "")
-    rows = [(f"`{each.key}`", f"`{each.default}`", each.meaning, _code(recipe.space.get(each.key))) for each in hyperparameters(recipe())]
+    own_parameters = list(hyperparameters(recipe()))
+    rows = [(f"`{each.key}`", f"`{each.default}`", each.meaning, _code(recipe.space.get(each.key))) for each in own_parameters]
     values = "`--set KEY=VALUE` changes one; values are JSON. `mlcb sweep` tries those of the last column, unless `--search` names others."
-    if any(each.key.startswith("distillation.") for each in hyperparameters(recipe())):
+    if any(each.key.startswith("distillation.") for each in own_parameters):
         values += " Those of `distillation` matter with `mlcb train --decisions` alone."
     table = "\n".join(_table(("key", "default", "meaning", "a sweep tries"), rows))
     return "\n\n".join([f"# {name}", method, manual, learnt, "## Hyperparameters", values, table]) + "\n"
