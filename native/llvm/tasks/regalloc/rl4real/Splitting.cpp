@@ -70,10 +70,13 @@ Region Splitting::withoutCalls(ArrayRef<MachineBasicBlock *> Blocks) const {
 Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
   SmallVector<MachineBasicBlock *, 16> Live;
   for (MachineBasicBlock &Block : A.MF)
-    if (Range.overlaps(A.LIS.getMBBStartIdx(&Block), A.LIS.getMBBEndIdx(&Block)))
+    if (Range.overlaps(A.LIS.getMBBStartIdx(&Block), A.LIS.getMBBEndIdx(&Block))) {
+      if (Live.size() == MostLive)
+        return {};
       Live.push_back(&Block);
+    }
   Region Rest = withoutCalls(Live);
-  return Live.size() > MostLive || Rest.Blocks.size() == Live.size() ? Region() : Rest;
+  return Rest.Blocks.size() == Live.size() ? Region() : Rest;
 }
 
 /// The runs of uses between which there is a call, or much else.
