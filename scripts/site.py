@@ -21,7 +21,7 @@ import yaml
 from mlcb_gym import TASKS, VERSIONS
 from mlcb_gym.cli.main import app
 from mlcb_gym.envs import env_class, environments
-from mlcb_gym.policies import shipped
+from mlcb_gym.policies import card, shipped
 from mlcb_gym.spec import bind
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.learnable import unlearnable
@@ -122,11 +122,6 @@ def page_of() -> Mapping[str, str]:
     modules = {f"mlcb_gym/envs/{task}.py": f"environments/{env_id}.md" for task, env_id in environments().items()}
     recipes = {f"mlcb_gym/training/algorithms/{name}.py": f"algorithms/{name}.md" for name in algorithms()}
     return named | otherwise | cards | modules | recipes
-
-
-def card(task: str) -> str:
-    """Return the path of the card of a policy that ships."""
-    return f"mlcb_gym/policies/{task}/README.md"
 
 
 def relinked(text: str, path: str, places: Mapping[str, str]) -> str:

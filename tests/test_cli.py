@@ -18,7 +18,7 @@ from mlcb_gym.cli.task_options import env_parameters, task_options
 from mlcb_gym.corpus.programs import validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
-from mlcb_gym.policies import policy_path, shipped
+from mlcb_gym.policies import experimental, policy_path, shipped
 from mlcb_gym.session import Limits
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.registry import algorithms, recipe_class
@@ -69,6 +69,20 @@ def test_shipped_policies_are_named_by_their_tasks(tmp_path: Path) -> None:
     assert done.returncode == 0
     written = (tmp_path / "mlcb.cfg").read_text()
     assert all(f"onnx:{shipped()[name].resolve()}" in written for name in ("posetrl", "loop_distribution"))
+
+
+def test_experimental_policy_is_found_by_name_and_said_in_one_line(tmp_path: Path) -> None:
+    done = mlcb("clang-config", "inliner", "priority", "--no-aot", "--output", tmp_path / "mlcb.cfg")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == "mlcb: inliner, priority: experimental: no better than the best baseline that learns nothing (see the card)\n"
+    assert f"onnx:{shipped()['inliner'].resolve()}" in (tmp_path / "mlcb.cfg").read_text()
+    assert "inliner (experimental)" in mlcb("list").stdout
+
+
+def test_policy_that_beats_its_baseline_is_used_without_a_line(tmp_path: Path) -> None:
+    assert mlcb("clang-config", "function-size", "--no-aot", "--output", tmp_path / "mlcb.cfg").stderr == ""
+    assert "function_size" not in experimental()
 
 
 def test_policy_is_compiled_once_and_named_by_what_it_is_made_of(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.policies import shipped
 from mlcb_gym.session import ModelServer
 from mlcb_gym.spec import TaskSpec, bind
 from tests.support.asking import compile_asking, with_policy
@@ -196,8 +197,7 @@ def test_policy_decides_in_process(prefers: int, answer: str, program: Path, tmp
 
 
 def test_policy_of_another_task_splits_nothing(program: Path, tmp_path: Path) -> None:
-    policy = Path(__file__).parent.parent / "mlcb_gym/policies/inliner"
-    asked = [*with_policy(O3, f"onnx:{policy}"), "-Wno-backend-plugin"]  # or clang says that it was taught at -Oz
+    asked = [*with_policy(O3, f"onnx:{shipped()['inliner']}"), "-Wno-backend-plugin"]  # or clang says that it was taught at -Oz
     for folder, command in (("asked", asked), ("plain", list(O3))):
         subprocess.run([*command, "-Rpass=mlcb-loop", program, "-o", tmp_path / f"{folder}.o"], check=True, capture_output=True)
     said = subprocess.run([*asked, "-Rpass=mlcb-loop", program, "-o", tmp_path / "x.o"], check=True, capture_output=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every policy that ships fits this build, decides alike in every runtime, and has a card."""
 
+import re
 from copy import deepcopy
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.export.clang_config import write_clang_config
-from mlcb_gym.policies import shipped
+from mlcb_gym.policies import experimental, shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.session import WorkerSession
@@ -50,6 +51,18 @@ def test_policy_has_a_card(name: str, folder: Path) -> None:
     text = (folder / "README.md").read_text()
     assert text.startswith("# ")
     assert [title for title in ("## How it came about", "## Results", "## Limits", "## Data and licence") if title not in text] == []
+
+
+@pytest.mark.parametrize(("name", "folder"), experimental().items(), ids=lambda value: str(value))
+def test_first_sentence_of_an_experimental_policys_card_says_so(name: str, folder: Path) -> None:
+    _, first, *_ = (folder / "README.md").read_text().split("\n\n")
+    assert first.startswith("This policy does not beat the best baseline that learns nothing")
+
+
+def test_page_of_results_names_the_experimental_policies() -> None:
+    page = (Path(__file__).parents[1] / "docs/results.md").read_text()
+    (named,) = re.findall(r"^(`\w+`, `\w+` and `\w+`) are \*experimental\*", page, re.MULTILINE)
+    assert sorted(re.findall(r"\w+(?=`)", named)) == list(experimental())
 
 
 def test_loops_that_the_policy_splits_print_the_same(tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ import typer
 
 from mlcb_gym import VERSIONS
 from mlcb_gym.cli.main import app
+from mlcb_gym.policies import card
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.registry import algorithms, recipe_class
 from scripts.diagrams import FOLDER
 from scripts.interval_plot import Ratio, plot, ratios
-from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, card, documents, drawn, generated, page_of, relinked
+from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, documents, drawn, generated, page_of, relinked
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = (type, FunctionType, MethodType, property, cached_property)

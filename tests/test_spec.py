@@ -12,6 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from mlcb_gym import _native
+from mlcb_gym.policies import shipped
 from mlcb_gym.spec import TaskSpec, bind
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def test_any_other_parameter_gives_another_digest(change: dict[str, object]) -> 
 
 @pytest.mark.parametrize("task", ["eviction", "inliner", "loop_distribution", "posetrl", "priority"])
 def test_shipped_policy_keeps_its_digest(task: str) -> None:
-    policy = json.loads((ROOT / "mlcb_gym" / "policies" / task / "policy.json").read_text())
+    policy = json.loads((shipped()[task] / "policy.json").read_text())
     assert bind(task, policy["parameters"]).digest == policy["digest"]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from mlcb_gym.cli.experimental import mention_experimental
 from mlcb_gym.cli.shared_options import POLICY, EnvArguments, Seed, Task
 from mlcb_gym.cli.task_options import ENVIRONMENT, task_options
 from mlcb_gym.envs import env_class
@@ -55,3 +56,4 @@ def evaluate(
     console.print(evaluation.table())
     if evaluation.remark:
         print(evaluation.remark)
+    mention_experimental([folder])

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym.cli.experimental import mention_experimental
 from mlcb_gym.cli.shared_options import POLICY, Cpu
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError, ToolchainError
@@ -84,6 +85,7 @@ def clang_config(
 
     written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, bundle=bundle, trust=trust, uri=uri)
     print(f"{clang} --config={written.resolve()}")
+    mention_experimental(policies)
     if lto:
         print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)
 

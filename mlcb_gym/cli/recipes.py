@@ -10,7 +10,7 @@ from mlcb_gym.cli.shared_options import algorithm_name, task_name
 from mlcb_gym.cli.tables import wide_console
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.onnx.manifest import read_manifest
-from mlcb_gym.policies import shipped
+from mlcb_gym.policies import card, shipped
 from mlcb_gym.training.registry import algorithms
 
 
@@ -19,8 +19,8 @@ def results(task: str) -> str:
     measured = env_class(task).record.expected
     said = [measured] if measured else []
     if folder := shipped().get(task):
-        trained, card = read_manifest(folder)["trained"], f"mlcb_gym/policies/{folder.name}/README.md"
-        said.append(f"the policy that ships: {trained['validation']:.4f}, learnt from {trained['programs']} programs ({card})")
+        trained = read_manifest(folder)["trained"]
+        said.append(f"the policy that ships: {trained['validation']:.4f}, learnt from {trained['programs']} programs ({card(task)})")
     return "; ".join(said) or "not measured"
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from mlcb_gym import spec
 from mlcb_gym.envs import env_class, environments
-from mlcb_gym.policies import shipped
+from mlcb_gym.policies import experimental, shipped
 from mlcb_gym.session.server_status import servers
 
 WIDTH = 150
@@ -25,8 +25,13 @@ def tasks_table() -> Table:
     """Return a row for each task: its environment, whether a policy ships, and what is decided."""
     table = Table("task", "environment", "shipped policy", "decision")
     for task, env_id in sorted(environments().items()):
-        table.add_row(task, env_id, task if task in shipped() else "", _first_line(env_class(task).__doc__))
+        table.add_row(task, env_id, _policy_of(task), _first_line(env_class(task).__doc__))
     return table
+
+
+def _policy_of(task: str) -> str:
+    """Return the name of the policy that ships for a task, and whether it is experimental; nothing where none ships."""
+    return f"{task} (experimental)" if task in experimental() else task if task in shipped() else ""
 
 
 def servers_table() -> Table:

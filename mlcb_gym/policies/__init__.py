@@ -9,8 +9,18 @@ from mlcb_gym.errors import PolicyError
 
 def shipped() -> dict[str, Path]:
     """The folder of every policy that ships, by name."""
-    root = Path(str(files(__name__)))
-    return {path.parent.name: path.parent for path in sorted(root.glob("*/policy.json"))}
+    folders = (path.parent for path in _root().rglob("policy.json"))
+    return {folder.name: folder for folder in sorted(folders, key=lambda folder: folder.name)}
+
+
+def experimental() -> dict[str, Path]:
+    """The folders of those policies that ship and do not beat the best baseline that learns nothing, by name: those below ``experimental``."""
+    return {name: folder for name, folder in shipped().items() if folder.parent != _root()}
+
+
+def card(name: str) -> str:
+    """Return the path of the card of a policy that ships, from the root of this project's tree."""
+    return f"mlcb_gym/policies/{shipped()[name].relative_to(_root()).as_posix()}/README.md"
 
 
 def policy_path(text: str) -> Path:
@@ -28,3 +38,7 @@ def policy_path(text: str) -> Path:
     if not path.exists():
         raise PolicyError(f"{text}: no such policy, expected a folder that `mlcb export` wrote, or one that ships: {', '.join(ships)}")
     return path
+
+
+def _root() -> Path:
+    return Path(str(files(__name__)))
