@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The file of `mlcb clang-config`: with all it needs beside it, it works wherever its folder lies, and the same folder makes the same files."""
 
+import re
 import shutil
 import subprocess
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,45 @@ def test_recorded_command_line_is_that_of_every_machine_with_the_same_folder(mov
 def test_jobs_without_a_guard_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"^jobs=3: only the guard tries several ways, expected it or candidates, or one job$"):
         write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], jobs=3)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "budget", "candidates"),
+    [
+        (["posetrl"], 2, 1),
+        (["posetrl"], 4, 3),
+        (["posetrl"], 3.9, 2),
+        (["posetrl", "function_size"], 3, 1),
+        (["posetrl", "function_size"], 4.5, 1),
+        (["posetrl", "function_size"], 5, 2),
+        (["posetrl", "inliner"], 3, 2),
+        (["function_size", "eviction"], 7, 3),
+    ],
+)
+def test_budget_is_as_many_candidates_as_it_has_builds_for(tasks: list[str], budget: float, candidates: int, tmp_path: Path) -> None:
+    policies = [shipped()[task] for task in tasks]
+    chosen = write_clang_config(tmp_path / "budget.cfg", policies, budget=budget, jobs=2)
+    assert f"\n-mlcb-candidates={candidates}\n" in chosen.read_text()
+    assert chosen.read_bytes() == write_clang_config(tmp_path / "candidates.cfg", policies, candidates=candidates, jobs=2).read_bytes()
+
+
+@pytest.mark.parametrize(("tasks", "smallest"), [(["posetrl"], 2), (["posetrl", "function_size"], 3), (["inliner", "posetrl"], 2)])
+@pytest.mark.parametrize("budget", [1.9, 0.0, -3.0, nan, inf])
+def test_budget_for_no_candidate_is_refused(tasks: list[str], smallest: int, budget: float, tmp_path: Path) -> None:
+    expected = f"budget={budget}: expected a finite number, at least {smallest}: a build of stock and one of each of "
+    with pytest.raises(PolicyError, match=f"^{re.escape(expected)}"):
+        write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in tasks], budget=budget)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_budget_beside_candidates_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"^budget=3, candidates=2: a budget chooses the number of candidates, expected one of the two$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], budget=3, candidates=2)
+
+
+def test_budget_for_policies_that_cannot_be_tried_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"^budget=3: inliner cannot be tried action by action: expected a policy that can, as function_size$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [shipped()["inliner"]], budget=3)
 
 
 def test_policies_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -104,6 +104,14 @@ def test_guard_of_a_task_without_a_measure_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "mlcb.cfg").exists()
 
 
+def test_budget_chooses_candidates_or_is_refused(tmp_path: Path) -> None:
+    made = tmp_path / "mlcb.cfg"
+    both = ("clang-config", "posetrl", "function-size", "--no-aot", "--output", made)
+    assert_one_line(mlcb(*both, "--budget", "2"), "budget=2.0: expected a finite number, at least 3")
+    assert mlcb(*both, "--budget", "3").returncode == 0
+    assert "\n-mlcb-candidates=1\n" in made.read_text()
+
+
 def test_compiled_policy_that_ships_is_written_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert mlcb("aot", "priority").stdout == f"aot:{tmp_path.resolve() / 'priority.so'}\n"

@@ -65,6 +65,9 @@ def clang_config(
     candidates: Annotated[
         int, typer.Option(min=0, help="The guard; it tries the first N sequences of posetrl, the first N actions of function_size in every function.")
     ] = 0,
+    budget: Annotated[
+        float | None, typer.Option(help="Instead of --candidates: as many as take so many builds, stock's among them; 4 is 3 of one policy.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Trials of the guard at once; under make no more than it has slots for.")] = 1,
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     bundle: Annotated[bool, typer.Option(help="Copy plugin and policies beside the file, which then works wherever the folder lies.")] = False,
@@ -83,7 +86,9 @@ def clang_config(
     def uri(policy: Path) -> str:
         return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
 
-    written = write_clang_config(output, policies, guard=guard, candidates=candidates, jobs=jobs, lto=lto, bundle=bundle, trust=trust, uri=uri)
+    written = write_clang_config(
+        output, policies, guard=guard, candidates=candidates, budget=budget, jobs=jobs, lto=lto, bundle=bundle, trust=trust, uri=uri
+    )
     print(f"{clang} --config={written.resolve()}")
     mention_experimental(policies)
     if lto:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from hashlib import sha256
+from math import floor, inf
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def write_clang_config(
     *,
     guard: bool = False,
     candidates: int = 0,
+    budget: float | None = None,
     jobs: int = 1,
     lto: bool = False,
     bundle: bool = False,
@@ -54,6 +56,8 @@ def write_clang_config(
         policies: policy folders, or policies that `mlcb aot` compiled, each for another task.
         guard: keep LLVM's own result where that is better: see ``mlcb clang-config --help``.
         candidates: how many actions the guard tries instead of asking the policy, where it can (``TaskRecord.candidates``); implies ``guard``.
+        budget: chooses ``candidates``: as many as take no more builds than this, stock's one and one of each candidate of each policy that has any.
+            Work is counted, not time: every machine chooses the same. Policies that are only guarded are not counted.
         jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
         bundle: copy the plugin, its vocabulary and the policies to the folder of the file, which names them relative to itself: the folder works
@@ -63,12 +67,14 @@ def write_clang_config(
 
     Raises:
         PolicyError: some are no policies, or have code that is not trusted, two are for one task, the guard cannot compare what one decides, none has
-            candidates, or there are jobs for no guard.
+            candidates, a budget is too small for one or stands beside candidates, or there are jobs for no guard.
     """
-    guard = guard or candidates > 0
+    guard = guard or candidates > 0 or budget is not None
     if jobs > 1 and not guard:
         raise PolicyError(f"jobs={jobs}: only the guard tries several ways, expected it or candidates, or one job")
-    _check(policies, guard=guard, candidates=candidates, trust=trust)
+    tried = _check(policies, guard=guard, candidates=candidates, budget=budget, trust=trust)
+    if budget is not None:
+        candidates = _within(budget, len(tried))
     path.parent.mkdir(parents=True, exist_ok=True)
     place = partial(_copied, path.parent) if bundle else Path.absolute
     runners = [uri(policy).partition(":") for policy in policies]
@@ -78,7 +84,7 @@ def write_clang_config(
         f"-mlcb-vocabulary={place(toolchain.vocabulary())}",
         *(f"-mlcb-runner={kind}:{place(Path(policy))}{_trusted(Path(policy))}" for kind, _, policy in runners),
     ]
-    options += ([f"-mlcb-candidates={candidates}"] if candidates else ["-mlcb-guard"]) * guard + [f"-mlcb-jobs={jobs}"] * (guard and jobs > 1)
+    options += _guarding(candidates, jobs) if guard else []
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     plugin = place(toolchain.plugin())
@@ -92,6 +98,20 @@ def write_clang_config(
     ]
     _write(path, [*compiling, *linking])
     return path
+
+
+def _within(budget: float, policies: int) -> int:
+    """Return the most candidates for which stock's build and theirs, for each of so many policies, are within a budget.
+
+    >>> _within(4, policies=1), _within(3, policies=2)
+    (3, 1)
+    """
+    return (floor(budget) - 1) // policies
+
+
+def _guarding(candidates: int, jobs: int) -> list[str]:
+    """Return the options of the guard."""
+    return [f"-mlcb-candidates={candidates}" if candidates else "-mlcb-guard", *([f"-mlcb-jobs={jobs}"] if jobs > 1 else [])]
 
 
 def _trusted(policy: Path) -> str:
@@ -127,12 +147,15 @@ def _write(path: Path, lines: Sequence[str]) -> None:
     atomic.write(path, "".join(f"{line}\n" for line in lines))
 
 
-def _check(policies: Sequence[Path], *, guard: bool, candidates: int, trust: bool) -> None:
-    """Raise a PolicyError that names all that are no policies, not trusted, two for one task, or not for the guard; or where candidates are asked of
-    none."""
+def _check(policies: Sequence[Path], *, guard: bool, candidates: int, budget: float | None, trust: bool) -> list[str]:
+    """Return the tasks that are tried candidate by candidate, if they are asked to be.
+
+    Raises:
+        PolicyError: names all that are no policies, not trusted, two for one task, or not for the guard; or what is wrong with the candidates.
+    """
     decides: dict[str, Path] = {}
     wrong: list[str] = []
-    tried = False
+    tried: list[str] = []
     for policy in policies:
         try:
             made = _manifest(policy)
@@ -147,11 +170,28 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int, trust: boo
         if not trust and CODE in made:
             wrong.append(f"{policy}: its {CODE} are code, which would run in the compiler: expected --trust, or another policy")
         decides.setdefault(task, policy)
-        tried |= bool(record.candidates(made["parameters"])) or record.measured_candidates is not None
-    if candidates and not wrong and not tried:
-        wrong.append(f"candidates={candidates}: {', '.join(decides)} cannot be tried action by action: expected a policy that can, as function_size")
+        tried += [task] * _has_candidates(record, made["parameters"])
+    wrong = wrong or _wrong_candidates(list(decides), tried, candidates, budget)
     if wrong:
         raise PolicyError("; ".join(wrong))
+    return tried
+
+
+def _has_candidates(record: TaskRecord, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a policy of a task can be tried candidate by candidate."""
+    return bool(record.candidates(parameters)) or record.measured_candidates is not None
+
+
+def _wrong_candidates(tasks: Sequence[str], tried: Sequence[str], candidates: int, budget: float | None) -> list[str]:
+    """Return what is wrong with a number of candidates, or a budget for them, for policies of which some are tried."""
+    if budget is not None and candidates:
+        return [f"budget={budget}, candidates={candidates}: a budget chooses the number of candidates, expected one of the two"]
+    if not tried and (candidates or budget is not None):
+        asked = f"candidates={candidates}" if budget is None else f"budget={budget}"
+        return [f"{asked}: {', '.join(tasks)} cannot be tried action by action: expected a policy that can, as function_size"]
+    if budget is not None and not (smallest := 1 + len(tried)) <= budget < inf:
+        return [f"budget={budget}: expected a finite number, at least {smallest}: a build of stock and one of each of {', '.join(tried)}"]
+    return []
 
 
 def _record(task: str) -> TaskRecord:
