@@ -50,4 +50,5 @@ register("RegAllocPriority-v0", "mlcb_gym.envs.priority:Priority", cost="allocat
 register("RegAllocPriority-v1", "mlcb_gym.envs.priority:Priority")
 register("LoopDistribution-v0", "mlcb_gym.envs.loop_distribution:LoopDistribution")
 register("FunctionSize-v0", "mlcb_gym.envs.function_size:FunctionSize")
+register("FunctionPosetRL-v0", "mlcb_gym.envs.function_posetrl:FunctionPosetRL")
 register("RL4ReAl-v0", "mlcb_gym.envs.rl4real:RL4ReAl")

@@ -38,7 +38,15 @@ DOCUMENTS = {
         f"docs/tutorials/{name}.md" for name in ("first_policy", "own_loop", "own_programs", "sweep", "reading_a_card", "new_task", "own_compiler")
     ),
     "Guides": tuple(f"docs/{name}.md" for name in ("training", "learners", "corpora", "deployment", "integration", "variables")),
-    "Tasks": ("docs/posetrl.md", "docs/function_size.md", "docs/inliner.md", "docs/regalloc.md", "docs/rl4real.md", "docs/loop_distribution.md"),
+    "Tasks": (
+        "docs/posetrl.md",
+        "docs/function_size.md",
+        "docs/function_posetrl.md",
+        "docs/inliner.md",
+        "docs/regalloc.md",
+        "docs/rl4real.md",
+        "docs/loop_distribution.md",
+    ),
     "Results": tuple(f"docs/{name}.md" for name in ("results", "projects", "learning", "study/README", "benchmarks", "training_faults", "attacks")),
     "Inside": ("docs/architecture.md", "docs/protocol.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 }

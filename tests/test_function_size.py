@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from mlcb_gym import toolchain
@@ -18,40 +17,20 @@ from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.search.counterfactual import counterfactuals
 from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session.plugin import PluginSession
-from mlcb_gym.spec import MASK
+from tests.support.functions import TAIL_CALLS, allowed, at_random, outputs, play, unoptimized
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.making import making
 
 FRAME_POINTER, NO_TAIL_CALLS = "+frame-pointer=all", "+disable-tail-calls=true"
 ACTIONS = read_actions("attributes")
-
 Make = Callable[..., FunctionSizeEnv]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """An environment of the functions of a C source, none of which is inlined."""
-    made: list[FunctionSizeEnv] = []
-
-    def make_(source: str, *flags: str, **arguments: object) -> FunctionSizeEnv:
-        (tmp_path / "source.c").write_text(source)
-        unoptimized = ("-Oz", "-Xclang", "-disable-llvm-passes", "-fno-inline", "-c", "-emit-llvm", *flags)
-        compile_(tmp_path / "source.c", *unoptimized, output=tmp_path / "program.bc")
-        made.append(FunctionSizeEnv(programs=tmp_path / "program.bc", **arguments))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make_
-    for env in made:
-        env.close()
-
-
-def allowed(env: FunctionSizeEnv) -> list[set[str]]:
-    """The actions that each function is asked about with."""
-    env.reset()
-    found, ended = [], False
-    while not ended:
-        found.append({env.actions[i] for i in np.flatnonzero(env.observation[MASK])})
-        *_, ended, _, _ = env.step(0)
-    return found
+    with making(FunctionSizeEnv) as make_:
+        yield lambda source, *flags, **arguments: make_(programs=unoptimized(source, tmp_path, *flags), **arguments)
 
 
 def test_every_change_of_a_plain_function_is_allowed(make: Make) -> None:
@@ -135,36 +114,8 @@ def test_search_wants_to_see_every_step(make: Make) -> None:
         search_in(env)(env.programs[0])
 
 
-MUTUAL = """
-#include <stdio.h>
-__attribute__((noinline)) static unsigned odd(unsigned n, unsigned long s);
-__attribute__((noinline)) static unsigned even(unsigned n, unsigned long s) { return n ? odd(n - 1, s * 3 + n) : (unsigned)s; }
-__attribute__((noinline)) static unsigned odd(unsigned n, unsigned long s) { return n ? even(n - 1, s * 5 + n) : (unsigned)~s; }
-int main(void) { printf("%u\\n", even(10000000, 1)); }
-"""
-
-
-ASSUMED = """
-#include <stdio.h>
-__attribute__((noinline)) static int *odd(int *p, unsigned n);
-__attribute__((noinline)) static int *even(int *p, unsigned n) {
-  if (!n) return p;
-  int *r = odd(p + 1, n - 1);
-  __builtin_assume(r != 0);
-  return r;
-}
-__attribute__((noinline)) static int *odd(int *p, unsigned n) {
-  if (!n) return p;
-  int *r = even(p - 1, n - 1);
-  __builtin_assume(r != 0);
-  return r;
-}
-int main(int argc, char **argv) { printf("%d\\n", even(&argc, 10000000) == &argc); }
-"""
-
-
 @pytest.mark.parametrize("index", range(1, len(ACTIONS)))
-@pytest.mark.parametrize("source", [MUTUAL, ASSUMED], ids=["plain", "assumed"])
+@pytest.mark.parametrize("source", TAIL_CALLS.values(), ids=TAIL_CALLS)
 def test_ten_million_mutual_tail_calls_fit_the_stack(index: int, source: str, tmp_path: Path) -> None:
     (tmp_path / "mutual.c").write_text(source)
     compile_(tmp_path / "mutual.c", "-Oz", output=tmp_path / "stock")
@@ -187,33 +138,3 @@ def test_embedded_program_prints_the_same_after_10_random_episodes(name: str, tm
 def test_csmith_program_prints_the_same_after_5_random_episodes(index: int, tmp_path: Path) -> None:
     source, expected = csmith(index, tmp_path)
     assert outputs(source, tmp_path, at_random(index), episodes=5, flags=CSMITH_FLAGS) == {expected}
-
-
-def at_random(seed: int) -> Callable[[np.ndarray], int]:
-    rng = np.random.default_rng(seed)
-    return lambda mask: int(rng.choice(np.flatnonzero(mask)))
-
-
-def play(env: FunctionSizeEnv, choose: Callable[[np.ndarray], int]) -> None:
-    env.reset()
-    ended = False
-    while not ended:
-        *_, ended, truncated, info = env.step(choose(env.observation[MASK]))
-        assert "error" not in info
-        assert not truncated
-
-
-def outputs(source: Path, folder: Path, choose: Callable[[np.ndarray], int], *, episodes: int, flags: tuple[str, ...] = ()) -> set[str]:
-    """What the program prints after each of several episodes; one that fails to run prints its exit status."""
-    module, changed = folder / "program.bc", folder / "changed.bc"
-    compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)
-    printed = set()
-    with (
-        closing(PluginSession(keep=changed)) as session,
-        closing(FunctionSizeEnv(programs=module, reward="none", verify=True, session=session)) as env,
-    ):
-        for _ in range(episodes):
-            play(env, choose)
-            compile_(changed, "-Oz", "-Xclang", "-disable-llvm-passes", output=folder / "program")
-            printed.add(run(folder / "program") or "nothing")
-    return printed

@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from select import select
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
@@ -26,7 +28,7 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
-from mlcb_gym.training.imitation.distill import Outcomes, warm_start
+from mlcb_gym.training.imitation.distill import Outcomes, regret_of_candidates, warm_start
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
@@ -175,6 +177,28 @@ def test_doubt_counts_against_other_answers_than_the_compilers_own(told: list[in
     decision = Decision((), {"its_default": np.array(told)}, 1.0, np.exp([0.01, 0.0, 0.02]), 1.0)
     outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, margin=0.01), "its_default")
     assert outcomes.regrets.tolist() == pytest.approx(np.array(expected))
+
+
+def least_of_all_draws(logits: torch.Tensor, regrets: torch.Tensor, draws: int) -> float:
+    """By enumeration: the expected least regret of the preferred action and of so many draws of the others."""
+    first = int(logits.argmax())
+    odds = [0.0 if action == first else float(logits[action].exp()) for action in range(len(logits))]
+    least = 0.0
+    for drawn in product(range(len(logits)), repeat=draws):
+        least += float(np.prod([odds[action] / sum(odds) for action in drawn])) * float(regrets[[first, *drawn]].min())
+    return least
+
+
+@pytest.mark.parametrize("candidates", [2, 3, 4])
+def test_regret_of_candidates_is_that_of_all_draws(candidates: int) -> None:
+    torch.manual_seed(1)
+    logits, regrets = torch.randn(3, 5), torch.rand(3, 5)
+    expected = [least_of_all_draws(*one, candidates - 1) for one in zip(logits, regrets, strict=True)]
+    assert regret_of_candidates(logits, regrets, candidates).tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_regret_of_candidates_where_one_action_is_allowed() -> None:
+    assert regret_of_candidates(torch.tensor([[0.0, -torch.inf]]), torch.tensor([[0.5, 5.0]]), 3).tolist() == [0.5]
 
 
 @pytest.mark.parametrize("forks", [3, 7])

@@ -25,13 +25,13 @@ REWARDS = {
 LIST = "attributes"
 
 
-def everywhere(index: int) -> ReferencePolicy:
-    """Return the policy that takes an action of the list that ships wherever it may, and keeps all other functions."""
+def everywhere(index: int, actions: str = LIST) -> ReferencePolicy:
+    """Return the policy that takes an action of a list that ships wherever it may, and the first one in all other functions."""
 
     def choose(observation: Observation) -> int:
         return index if observation[MASK][index] else 0
 
-    return ReferencePolicy(choose=choose, arguments={"actions": LIST})
+    return ReferencePolicy(choose=choose, arguments={"actions": actions})
 
 
 def changes(parameters: Parameters) -> Sequence[int]:

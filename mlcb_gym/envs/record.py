@@ -123,6 +123,7 @@ class TaskRecord:
         separable: whether what a decision saves does not depend on the other decisions of its episode.
         candidates: from the parameters of a policy to the actions that ``-mlcb-candidates`` tries in its place, in this order: those that a decision
             allows, where decisions are separable; else each as the one decision of an episode. None where it asks the policy.
+        ranked: whether the policy orders the candidates of a decision, the one it prefers first; else they are tried in the order of the list.
         measured_candidates: from K to what ``-mlcb-candidates=K`` makes of a policy's episode, where it tries something else than actions and
             the compiler measures it.
         search_priority: how likely a decision is to be searched; more than 0.
@@ -152,6 +153,7 @@ class TaskRecord:
     random: Mapping[str, Any] = field(default_factory=dict)
     separable: bool = False
     candidates: Callable[[Parameters], Sequence[int]] = no_candidates
+    ranked: bool = False
     measured_candidates: Callable[[int], Alternative] | None = None
     search_priority: Callable[[Observation], float] = equal_priority
     equivalence_key: Callable[[Observation, int], Hashable | None] | None = None

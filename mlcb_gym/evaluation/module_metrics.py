@@ -8,13 +8,14 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.module_measure import is_empty
-from mlcb_gym.envs.record import Alternative, ReferencePolicy, TaskRecord
+from mlcb_gym.envs.record import Alternative, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
@@ -22,12 +23,13 @@ from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
 from mlcb_gym.evaluation.stock_ways import evaluate_stock
 from mlcb_gym.evaluation.trace_rows import SEARCH, TraceRows
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
-from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order, replay
+from mlcb_gym.rollout.play import Choose, Decide, Script, episode, play_in_order, replay
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
-from mlcb_gym.search.candidates import best_of_each, nth_allowed
+from mlcb_gym.search.candidates import Default, best_of_each, nth_allowed, nth_preferred
 from mlcb_gym.search.counterfactual import improve
+from mlcb_gym.spec import MASK
 
 SETTLED = {"programs", "reward", "dense", "metrics"}
 """Arguments of an environment that an evaluation settles itself."""
@@ -79,9 +81,13 @@ def evaluate_metrics(
         rows.add_guarded(POLICY, traces)
         if made.record.measured_candidates:
             _add_measured(rows, bench, _player(policy, bench.env(), made.record), list(map(made.record.measured_candidates, candidates)), candidates)
+        elif made.record.ranked:
+            _add_preferred(rows, bench, listed, candidates, policy)
+        elif made.record.separable:
+            default = bench.env().default_action
+            _add_best_answers(rows, bench, [nth_allowed(index, default) for index in range(len(listed))], candidates, default)
         else:
-            add_candidates = _add_best_answers if made.record.separable else _add_best_episodes
-            add_candidates(rows, bench, listed, candidates)
+            _add_best_episodes(rows, bench, listed, candidates)
         if references:
             _add_references(rows, bench, made.record)
         else:
@@ -133,8 +139,18 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
             rows.add_baseline(traces)
         else:
             add(method, traces)
+    _pair_with_best(rows, [method for method in record.reference_policies if method != record.baseline])
     if record.stock_ways:
         _add_stock(rows, bench.programs, record)
+
+
+def _pair_with_best(rows: TraceRows, methods: Sequence[str]) -> None:
+    """Compare the policy with the best of these methods, program by program."""
+    first, pairs = rows.evaluation.columns[0], rows.evaluation.pairs
+    means = {method: found.mean for method in methods if (found := rows.evaluation.estimates(method)[first])}
+    pair = (POLICY, min(means, key=means.__getitem__)) if means else None
+    if pair and pair not in pairs:
+        rows.evaluation.pairs = (*pairs, pair)
 
 
 def _add_stock(rows: TraceRows, programs: Sequence[Program], record: TaskRecord) -> None:
@@ -167,13 +183,25 @@ def _add_measured(rows: TraceRows, bench: Bench, choose: Decide, found: Sequence
         rows.add_alternative(f"candidates: {count}", bench.run(choose, f"candidates {count}", **alternative.arguments), alternative)
 
 
-def _add_best_answers(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:
-    """Adds the best of the first actions that each decision allows, decision by decision."""
-    default = bench.env().default_action
+def _add_best_answers(
+    rows: TraceRows, bench: Bench, listed: Sequence[Choose], counts: Sequence[int], default: Default | None = None, label: str = "candidates"
+) -> None:
+    """Adds the best of the first answers to each decision, and of the heuristic's own, if that is given, decision by decision."""
     for count in counts:
-        choices = [nth_allowed(index, default) for index in range(min(count, len(listed)))]
-        best = bench.play(partial(best_of_each, candidates=choices, default=default), "candidates", dense=True)
-        rows.add(f"candidates: {count}", best, bench.unchanged())
+        best = bench.play(partial(best_of_each, candidates=listed[:count], default=default), "candidates", dense=True)
+        rows.add(f"{label}: {count}", best, bench.unchanged())
+
+
+def _add_preferred(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int], policy: OnnxPolicy) -> None:
+    """Adds the best of the answers that the policy prefers, and of as many in the order of the list, which learns nothing."""
+    _add_best_answers(rows, bench, [nth_preferred(rank, policy.logits) for rank in range(len(listed))], counts)
+    _add_best_answers(rows, bench, [nth_preferred(rank, _in_order) for rank in range(len(listed))], counts, label="candidates in the list's order")
+    rows.evaluation.pairs = (*rows.evaluation.pairs, *((f"candidates: {count}", f"candidates in the list's order: {count}") for count in counts))
+
+
+def _in_order(observation: Observation) -> np.ndarray:
+    """Return logits that prefer the second action to the third, and so on, and the first one least: that is for decisions without another."""
+    return -np.roll(np.arange(observation[MASK].size), 1).astype(float)
 
 
 def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int]) -> None:

@@ -27,9 +27,20 @@ def nth_allowed(index: int, default: Default) -> Choose:
     return choose
 
 
-def best_of_each(program: Any, candidates: Sequence[Choose], default: Default) -> Script[Trace]:
-    """Play an episode by each candidate, and return one that takes in every decision the answer that has saved most, or the heuristic's own. Where
-    that is no better than the heuristic, its ratio is 1.
+def nth_preferred(index: int, logits: Callable[[Observation], np.ndarray]) -> Choose:
+    """Return the policy that takes the allowed action of this rank, from 0, by logits; the last one where there are fewer."""
+
+    def choose(observation: Observation) -> Action:
+        allowed = np.flatnonzero(observation[MASK])
+        ranked = allowed[np.argsort(-logits(observation)[allowed], kind="stable")]
+        return int(ranked[min(index, len(ranked) - 1)])
+
+    return choose
+
+
+def best_of_each(program: Any, candidates: Sequence[Choose], default: Default | None = None) -> Script[Trace]:
+    """Play an episode by each candidate, and return one that takes in every decision the answer that has saved most, or the heuristic's own, if that
+    is given. Where the program is larger than by the heuristic, the ratio is 1.
 
     For dense environments of decisions that do not depend on each other. A candidate that fails has no say."""
     tried = []
@@ -38,14 +49,14 @@ def best_of_each(program: Any, candidates: Sequence[Choose], default: Default) -
         if trace.error is None and trace.actions:
             tried.append(trace)
     if not tried:
-        return (yield from episode(program, default))
+        return Trace(name_of(program), (), (1.0,))
     saved = -np.diff([(1.0, *trace.ratios[1:]) for trace in tried], axis=1)
     remaining = zip(saved.argmax(axis=0), saved.max(axis=0), strict=True)
     taken = enumerate(remaining)
 
     def choose_best(observation: Observation) -> Action:
         step, (candidate, most) = next(taken)
-        return tried[candidate].actions[step] if most > 0 else default(observation)
+        return tried[candidate].actions[step] if default is None or most > 0 else default(observation)
 
     trace = yield from episode(program, choose_best)
     return trace if trace.ratio <= 1 else Trace(name_of(program), (), (1.0,))

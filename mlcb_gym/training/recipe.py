@@ -39,6 +39,8 @@ class Distillation:
         importance: the exponent of a decision's weight. With 0 all decisions count alike: less variance where few decisions stand for many, and no
             bias in whatever depends on the observation alone.
         margin: the log gain that any other action than the heuristic's must exceed. Gains that are known of single decisions do not add up.
+        candidates: the number of actions of which, tried in the policy's order, the best one counts, beside the first one alone.
+        candidates_weight: the weight of that in the loss.
     """
 
     epochs: int = 60
@@ -51,6 +53,8 @@ class Distillation:
     entropy: float = 0.03
     importance: float = 1.0
     margin: float = 0.0
+    candidates: int = 1
+    candidates_weight: float = 4.0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 #include "llvm/deploy/Takeover.h"
 
 #include "llvm/deploy/Optimizations.h"
-#include "llvm/deploy/PipelineStart.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
@@ -59,7 +58,7 @@ struct Shared {
   Pipeline Now;
 
   void begin(Module &M, const HostPipeline &Host) {
-    Now.IsTakenOver = With.Begins(M);
+    Now.IsTakenOver = With.Begins(M, Host);
     Now.LeavesOut = Now.IsTakenOver && !isProfiled(Host.Builder, *Host.At.Built);
     Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
   }

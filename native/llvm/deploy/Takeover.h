@@ -2,20 +2,13 @@
 // A policy's passes in the place of the optimizations of the host's own pipeline.
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
-
-#include <functional>
-
-namespace llvm {
-class Module;
-class PassBuilder;
-} // namespace llvm
+#include "llvm/deploy/PipelineStart.h"
 
 namespace mlcb {
 
 struct Takeover {
   /// Whether the optimizations of a pipeline are left out; asked where it begins.
-  std::function<bool(llvm::Module &M)> Begins;
+  std::function<bool(llvm::Module &M, const HostPipeline &Host)> Begins;
 
   /// Runs in their place. By then coroutines are split, functions instrumented, profiles made or used.
   std::function<void(llvm::Module &M)> Optimize;

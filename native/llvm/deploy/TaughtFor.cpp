@@ -20,16 +20,19 @@ namespace {
 /// As the attributes of functions tell levels apart.
 StringRef inWords(const Level &L) { return L.MinSize ? "-Oz" : L.OptSize ? "-Os" : "-O1 to -O3"; }
 
-/// Of the pipeline that the policy was taught with; the task's own, where it has none. Null where it was that of its programs.
+const Level *levelOf(StringRef Pipeline) {
+  return Pipeline.consume_front("default<") && Pipeline.consume_back(">") ? Level::named(Pipeline) : nullptr;
+}
+
+/// Of the pipeline that the policy was taught with; the task's own, where it has none, or one that is no level's. Null where it was that of its
+/// programs.
 const Level *taughtLevel(const ModelRunner &Policy, const TaskRegistration &Task) {
   const Json Parameters = parseJson(Policy.parameters());
   if (const Json &KeepsAttributes = member(Parameters, "optsize"); KeepsAttributes.is_boolean())
     return KeepsAttributes ? nullptr : &Level::O2;
   const std::string Pipeline = stringOf(member(Parameters, "pipeline"), Task.heuristic().str());
-  for (const Level *Known : {&Level::Oz, &Level::Os})
-    if (Pipeline == Known->Pipeline)
-      return Known;
-  return &Level::O2;
+  const Level *Own = levelOf(Pipeline), *Usual = levelOf(Task.heuristic());
+  return Own ? Own : Usual ? Usual : &Level::O2;
 }
 
 void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {

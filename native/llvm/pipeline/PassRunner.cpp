@@ -39,21 +39,30 @@ PassRunner::~PassRunner() = default;
 
 ModuleAnalysisManager &PassRunner::modules() { return Own->Modules; }
 
-Expected<ModulePassManager> PassRunner::parse(const Stage &S) {
+template <class Manager> static Expected<Manager> parseBy(PassBuilder &Builder, const Stage &S) {
   OptionScope Options(S.Options);
   if (!Options.taken())
     return Unexpected(Options.taken().error());
-  ModulePassManager Passes;
-  if (llvm::Error E = Own->Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
+  Manager Passes;
+  if (llvm::Error E = Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
     return fail(ErrorKind::InvalidArgument, asWritten(toString(std::move(E))));
   return Passes;
 }
+
+Expected<ModulePassManager> PassRunner::parse(const Stage &S) { return parseBy<ModulePassManager>(Own->Builder, S); }
+Expected<FunctionPassManager> PassRunner::parseForFunction(const Stage &S) { return parseBy<FunctionPassManager>(Own->Builder, S); }
 
 PreservedAnalyses PassRunner::run(ModulePassManager Passes, const Stage &S, Module &M) {
   OptionScope Options(S.Options);
   PreservedAnalyses Preserved = Passes.run(M, Own->Modules);
   Own->Modules.clear(); // and through its proxies all the others
   return Preserved;
+}
+
+void PassRunner::run(FunctionPassManager &Passes, const Stage &S, Function &F) {
+  OptionScope Options(S.Options);
+  Passes.run(F, Own->Functions);
+  Own->Functions.clear();
 }
 
 void PassRunner::run(StringRef Pipeline, Module &M) {

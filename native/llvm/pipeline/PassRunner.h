@@ -36,6 +36,10 @@ public:
   /// pipeline away), so a pass manager is used up by it.
   llvm::PreservedAnalyses run(llvm::ModulePassManager Passes, const Stage &S, llvm::Module &M);
 
+  /// Likewise passes of a function, which may run any number of times.
+  Expected<llvm::FunctionPassManager> parseForFunction(const Stage &S);
+  void run(llvm::FunctionPassManager &Passes, const Stage &S, llvm::Function &F);
+
   /// For analyses that a task adds.
   llvm::ModuleAnalysisManager &modules();
 

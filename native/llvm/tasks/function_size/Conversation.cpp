@@ -11,58 +11,74 @@ namespace mlcb {
 
 using Feature = function_size::advisor;
 
-FunctionConversation::FunctionConversation(Module &M, std::vector<AttributeChange> Actions, ModelRunner &Policy, const EpisodeRequest &Request,
+FunctionConversation::FunctionConversation(Module &M, FunctionActions &Actions, ModelRunner &Policy, const EpisodeRequest &Request,
                                            Measurement Measure)
-    : Conversation(M, Policy, Request, std::move(Measure)), Actions(std::move(Actions)), Forbidden(Request.Forbidden) {
+    : Conversation(M, Policy, Request, std::move(Measure)), Actions(Actions), Forbidden(Request.Forbidden) {
   for (const Function &F : M)
     Totals.Functions += !F.isDeclarationForLinker();
   Totals.Instructions = M.getInstructionCount();
 }
 
 void FunctionConversation::decide() {
-  for (Function &F : module())
-    if (const auto Mask = allowed(F); Mask && !failure())
-      if (const Expected<size_t> Chosen = ask(F, *Mask))
-        Actions[*Chosen].apply(F);
+  for (Function &F : module()) {
+    const auto Mask = choices(F);
+    const size_t Chosen = Mask && !failure() ? ask(F, *Mask).value_or(0) : 0;
+    if (auto Done = Actions.take(Chosen, F); !Done)
+      abandon(Done.error());
+  }
 }
 
 std::vector<Choices> FunctionConversation::answers() {
   std::vector<Choices> All;
   for (Function &F : module())
-    if (const auto Mask = allowed(F); Mask && !failure())
+    if (const auto Mask = choices(F); Mask && !failure())
       if (const Expected<size_t> Chosen = ask(F, *Mask))
-        All.push_back({&F, {Actions[*Chosen]}});
+        All.push_back({&F, 0, {*Chosen}});
   return All;
 }
 
 std::vector<Choices> FunctionConversation::first(size_t AtMost) {
   std::vector<Choices> All;
   for (Function &F : module())
-    if (const auto Mask = allowed(F)) {
-      All.push_back({&F, {}});
-      for (size_t Index = 1; Index < Actions.size() && All.back().Changes.size() < AtMost; ++Index)
+    if (const auto Mask = choices(F)) {
+      All.push_back({&F, 0, {}});
+      for (size_t Index = 1; Index < Actions.size() && All.back().Others.size() < AtMost; ++Index)
         if (Mask->allows(Index))
-          All.back().Changes.push_back(Actions[Index]);
+          All.back().Others.push_back(Index);
     }
   return All;
 }
 
-/// What there is to gain is in the unwind table.
-static bool isOpen(const Function &F) {
-  return !F.isDeclarationForLinker() && F.hasMinSize() && F.needsUnwindTableEntry() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked) &&
-         F.getCallingConv() != CallingConv::GHC && F.getCallingConv() != CallingConv::HiPE;
+std::vector<Choices> FunctionConversation::best(size_t AtMost) {
+  std::vector<Choices> All;
+  for (Function &F : make_filter_range(module(), takesPasses)) {
+    SmallVector<size_t, 4> Ranked;
+    for (auto Mask = choices(F); Mask && Mask->allowsAny() && Ranked.size() < AtMost && !failure(); Mask->forbid(Ranked.back()))
+      Ranked.push_back(ask(F, *Mask).value_or(0));
+    All.push_back({&F, Ranked.empty() ? 0 : Ranked.front(), {}});
+    append_range(All.back().Others, drop_begin(Ranked, Ranked.empty() ? 0 : 1));
+  }
+  return All;
 }
 
-std::optional<ActionMask> FunctionConversation::allowed(const Function &F) {
-  if (!isOpen(F))
-    return std::nullopt;
-  const auto IsAllowed = [&](const AttributeChange &Change) {
-    return Change.changes(F) && (!Change.KeepsFramePointer || !hasInlineAssembly(F)) && (!Change.EndsTailCalls || Chains.end(F));
-  };
+/// What there is to gain from attributes is in the unwind table.
+static bool takesAttributes(const Function &F) {
+  return takesPasses(F) && F.hasMinSize() && F.needsUnwindTableEntry() && F.getCallingConv() != CallingConv::GHC &&
+         F.getCallingConv() != CallingConv::HiPE;
+}
+
+bool FunctionConversation::allows(const FunctionAction &Action, const Function &F) {
+  const AttributeChange &Change = Action.Attributes;
+  if (Change.isKeep())
+    return Action.Passes.empty() || takesPasses(F);
+  return takesAttributes(F) && Change.changes(F) && (!Change.KeepsFramePointer || !hasInlineAssembly(F)) && (!Change.EndsTailCalls || Chains.end(F));
+}
+
+std::optional<ActionMask> FunctionConversation::choices(const Function &F) {
   ActionMask Mask(Actions.size(), Forbidden);
   bool IsChoice = false;
   for (size_t Index = 0; Index < Actions.size(); ++Index)
-    if (Actions[Index].isKeep() || IsAllowed(Actions[Index]))
+    if (allows(Actions[Index], F))
       IsChoice |= Index > 0;
     else
       Mask.forbid(Index);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The questions about the functions of one module, which all passes have been over.
+// The questions about the functions of one module.
 #pragma once
 
 #include "llvm/task/ActionMask.h"
 #include "llvm/task/Conversation.h"
-#include "llvm/tasks/function_size/AttributeChange.h"
+#include "llvm/tasks/function_size/FunctionActions.h"
 #include "llvm/tasks/function_size/Observation.h"
 #include "llvm/tasks/function_size/TailCalls.h"
 
@@ -12,33 +12,38 @@
 
 namespace mlcb {
 
-/// A function and some of the changes that it may take.
+/// A function, and some of the actions that it may take.
 struct Choices {
   llvm::Function *F;
-  llvm::SmallVector<AttributeChange, 4> Changes;
+  size_t Kept; // that is taken where none of the others is better
+  llvm::SmallVector<size_t, 4> Others;
 };
 
-/// Asks about every function that is to be small and has a choice. After a failure the others stay as they are.
+/// Asks about every function that has a choice; all others take the first action, and after a failure every one. The actions outlive it.
 class FunctionConversation final : public Conversation {
 public:
-  FunctionConversation(llvm::Module &M, std::vector<AttributeChange> Actions, ModelRunner &Policy, const EpisodeRequest &Request,
-                       Measurement Measure = nullptr);
+  FunctionConversation(llvm::Module &M, FunctionActions &Actions, ModelRunner &Policy, const EpisodeRequest &Request, Measurement Measure = nullptr);
 
-  /// Changes each function as the policy says.
+  /// Does to each function what the policy says.
   void decide();
 
-  /// Changes nothing: of each function the change that the policy says.
+  /// Changes nothing: of each function that has a choice the first action, and beside it the policy's.
   std::vector<Choices> answers();
 
-  /// Changes nothing, and asks nobody: of each function the first changes in the order of the actions, at most so many, without 'keep'.
+  /// Changes nothing, and asks nobody: of each function that has a choice the first action, and beside it the next ones, at most so many.
   std::vector<Choices> first(size_t AtMost);
+
+  /// Changes nothing: of each function that passes may run over the policy's action, and beside it those that it prefers next, at most so many in
+  /// all.
+  std::vector<Choices> best(size_t AtMost);
 
 private:
   /// The actions of a function; nothing where it has no choice.
-  std::optional<ActionMask> allowed(const llvm::Function &F);
+  std::optional<ActionMask> choices(const llvm::Function &F);
+  bool allows(const FunctionAction &Action, const llvm::Function &F);
   Expected<size_t> ask(llvm::Function &F, const ActionMask &Mask);
 
-  std::vector<AttributeChange> Actions;
+  FunctionActions &Actions;
   std::vector<int64_t> Forbidden;
   TailChains Chains;
   ModuleTotals Totals;

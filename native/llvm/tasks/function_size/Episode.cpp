@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The task function_size: a policy chooses the attributes that the code of each function is generated with, after all passes.
+// The tasks function_size and function_posetrl: a policy chooses the attributes that the code of each function is generated with, and passes over it.
 #include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/pipeline/PassRunner.h"
 #include "llvm/process/CurrentActivity.h"
 #include "llvm/task/Baselines.h"
 #include "llvm/task/Metrics.h"
+#include "llvm/task/Parameters.h"
 #include "llvm/tasks/function_size/Conversation.h"
 #include "llvm/tasks/function_size/Deploy.h"
 #include "llvm/tasks/function_size/Parameters.h"
@@ -21,39 +22,51 @@ namespace {
 
 using function_size::Metric;
 
+static_assert(static_cast<int>(Metric::weighted_default) == static_cast<int>(function_posetrl::Metric::weighted_default));
+static_assert(static_cast<int>(function_size::advisor::action_mask) == static_cast<int>(function_posetrl::advisor::action_mask));
+
+/// The pipeline without a policy.
+enum class Default { Own, Heuristic };
+
 class FunctionSize final : public BoundTask {
 public:
-  static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+  template <Default Compared> static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) {
+    const TaskRegistration &Registered = *TaskRegistration::find(Spec.Task.Name);
     Expected<FunctionSizeParameters> Parameters = FunctionSizeParameters::read(Spec);
     if (!Parameters)
       return Unexpected(Parameters.error());
     auto Changed = measurerWithout(Parameters->Without, Target);
     if (!Changed)
-      return Unexpected(Changed.error());
-    auto Task = std::make_unique<FunctionSize>(std::move(*Parameters), Target, std::move(*Changed));
-    if (auto Passes = Task->Runner.parse({{}, Task->Parameters.Pipeline}); !Passes)
-      return fail(ErrorKind::InvalidArgument, "function_size/pipeline: " + Passes.error().Message);
+      return invalidParameter(Spec, "without: " + Changed.error().Message);
+    const std::string Baseline = Compared == Default::Own ? Parameters->Pipeline : Registered.heuristic().str();
+    auto Task = std::make_unique<FunctionSize>(std::move(*Parameters), Baseline, Target, std::move(*Changed));
+    if (auto Passes = Task->Runner.parse({{}, Task->Pipeline}); !Passes)
+      return invalidParameter(Spec, "pipeline: " + Passes.error().Message);
     return Task;
   }
 
-  FunctionSize(FunctionSizeParameters Given, measure::Measurer &Target, std::unique_ptr<measure::Measurer> Changed)
-      : Parameters(std::move(Given)), Target(Target), Changed(std::move(Changed)), Runner(Target.targetMachine()) {}
+  FunctionSize(FunctionSizeParameters Given, std::string Baseline, measure::Measurer &Target, std::unique_ptr<measure::Measurer> Changed)
+      : Pipeline(std::move(Given.Pipeline)), Baseline(std::move(Baseline)), TextWeight(Given.TextWeight), Target(Target), Changed(std::move(Changed)),
+        Runner(Target.targetMachine()), Actions(std::move(Given.Actions), &Runner) {}
+
+  Expected<void> prepareAll() override { return Actions.prepareAll(); }
 
   Expected<EndReason> run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) override {
     BaselineMeter Meter(Runner, Target, Request.Cache, Request.Program);
-    if (auto Measured = writeBaselines<Metric>(Policy, Meter, Parameters.Pipeline, M); !Measured)
+    if (auto Measured = writeBaselines<Metric>(Policy, Meter, Baseline, M); !Measured)
       return Unexpected(Measured.error());
     if (Policy.wants(Metric::weighted_default)) {
-      const Baseline Own = Meter.after(Parameters.Pipeline, M);
+      const mlcb::Baseline Own = Meter.after(Baseline, M);
       Policy.metric<double>(Metric::weighted_default) = weighted(Own.Size, Own.Text);
     }
     {
-      CurrentActivity Now(Parameters.Pipeline);
-      Runner.run(Parameters.Pipeline, M);
+      CurrentActivity Now(Pipeline);
+      Runner.run(Pipeline, M);
     }
     auto Measure = [&] { return measure(M, Policy); };
-    FunctionConversation Talk(M, Parameters.Actions, Policy, Request, Measure);
+    FunctionConversation Talk(M, Actions, Policy, Request, Measure);
     Talk.decide();
+    Actions.finish(M);
     return Talk.finish([&] { return Talk.verify("the policy").and_then(Measure); });
   }
 
@@ -63,7 +76,7 @@ private:
     if (Without.empty())
       return nullptr;
     if (auto Valid = checkOptions(Without); !Valid)
-      return fail(ErrorKind::InvalidArgument, "function_size/without: " + Valid.error().Message);
+      return Unexpected(Valid.error());
     const OptionScope Now(Without);
     const TargetMachine &Machine = Target.targetMachine();
     auto Made = measure::Measurer::create(Machine.getTargetTriple(), Machine.getTargetCPU());
@@ -81,15 +94,19 @@ private:
     return fillMetrics<Metric>(Policy, M, Own);
   }
 
-  double weighted(double Size, double Text) const { return Size + Parameters.TextWeight * Text; }
+  double weighted(double Size, double Text) const { return Size + TextWeight * Text; }
 
-  FunctionSizeParameters Parameters;
+  std::string Pipeline, Baseline;
+  double TextWeight;
   measure::Measurer &Target;
   std::unique_ptr<measure::Measurer> Changed; // of code without some optimizations; null where it has them all
   PassRunner Runner;
+  FunctionActions Actions;
 };
 
-const TaskRegistration Registration("function_size", Level::Oz.Pipeline, &FunctionSize::prepare, &decideAtPipelineEnd, Guard::Code);
+const TaskRegistration OfAttributes("function_size", Level::Oz.Pipeline, &FunctionSize::prepare<Default::Own>, &decideAtPipelineEnd, Guard::Code);
+const TaskRegistration OfPasses("function_posetrl", Level::Oz.Pipeline, &FunctionSize::prepare<Default::Heuristic>, &decideInPlaceOfOptimizations,
+                                Guard::Pipeline);
 
 } // namespace
 

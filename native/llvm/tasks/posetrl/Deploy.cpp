@@ -11,7 +11,7 @@ namespace mlcb {
 
 void replaceOptimizations(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Chosen = std::make_shared<Choice>();
-  auto Begins = [&Task, Chosen](Module &M) {
+  auto Begins = [&Task, Chosen](Module &M, const HostPipeline &) {
     Expected<Choice> Made = PolicySet::ofCommandLine().choose(Task, M);
     if (!Made) {
       failCompilation(M, Made.error());

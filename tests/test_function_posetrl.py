@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The task that chooses passes and attributes of functions: what is allowed, what it comes to, and that programs stay right."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcb_gym.corpus import corpora
+from mlcb_gym.envs.action_lists import read_actions
+from mlcb_gym.envs.function_posetrl import FunctionPosetRLEnv
+from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.search.strategies import search_in
+from tests.support.functions import TAIL_CALLS, allowed, at_random, outputs, unoptimized
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.making import making
+
+ACTIONS = read_actions("functions")
+PASSES, BOTH, WITHOUT_MINSIZE = "sroa,instcombine,simplifycfg", "+frame-pointer=all ; sroa,instcombine", "-minsize ; sroa"
+LOOP = "int f(int *a, int n) { int s = 0; for (int i = 0; i < n; ++i) s += a[i] * 3; return s; }"
+
+Make = Callable[..., FunctionPosetRLEnv]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """An environment of the functions of a C source, none of which is inlined."""
+    with making(FunctionPosetRLEnv, actions=[PASSES, BOTH, WITHOUT_MINSIZE]) as make_:
+        yield lambda source, *flags, **arguments: make_(programs=unoptimized(source, tmp_path, *flags), **arguments)
+
+
+def final(env: FunctionPosetRLEnv, *actions: int) -> dict[str, float]:
+    """What an episode of these actions comes to."""
+    env.reset()
+    for action in actions:
+        *_, ended, _, info = env.step(action)
+    assert ended
+    assert "error" not in info
+    return {name: value for name, value in info.items() if isinstance(value, (int, float))}
+
+
+def test_passes_run_over_every_function_and_attributes_where_they_may(make: Make) -> None:
+    assembly = 'long g(long a) { __asm__("nop"); return a; }'
+    assert allowed(make(f"{LOOP} {assembly}")) == [{PASSES, BOTH, WITHOUT_MINSIZE}, {PASSES, WITHOUT_MINSIZE}]
+
+
+def test_without_an_unwind_table_passes_alone_are_chosen(make: Make) -> None:
+    flags = ("-fno-asynchronous-unwind-tables",)
+    assert allowed(make(LOOP, *flags, actions=[PASSES, BOTH, "simplifycfg"])) == [{PASSES, "simplifycfg"}]
+
+
+def test_functions_that_are_to_be_left_alone_are_not_asked_about(make: Make) -> None:
+    source = '__attribute__((naked)) void f(void) { __asm__("ret"); } __attribute__((optnone, noinline)) int g(int a) { return a; }'
+    with pytest.raises(NoDecisions):
+        make(source).reset(options={"program": make(source).programs[0]})
+
+
+def test_an_action_does_what_its_passes_and_its_attributes_do(make: Make) -> None:
+    actions = ["sroa", "loop(loop-unroll-full)", "+frame-pointer=all ; sroa"]
+    unrolled = "int f(int *a) { int s = 0; for (int i = 0; i < 4; ++i) s += a[i]; return s; }"
+    kept, unrolling, framed = (final(make(unrolled, actions=actions, reward="text", metrics=["ir_instructions"]), action) for action in range(3))
+    assert kept["ir_instructions"] == framed["ir_instructions"]
+    assert kept["ir_instructions"] != unrolling["ir_instructions"]
+    assert kept["text"] != framed["text"]
+
+
+def test_options_are_held_around_the_passes_alone(make: Make) -> None:
+    actions = ["simplifycfg", "{two-entry-phi-node-folding-threshold=0} simplifycfg"]
+    source = "int f(int a, int b) { return a > b ? a * 3 + 1 : b; }"
+    env = make(source, actions=actions, pipeline="function(sroa)", reward="none", metrics=["ir_instructions"])
+    before, held = final(env, 0), final(env, 1)
+    assert before != held
+    assert final(env, 0) == before
+
+
+@pytest.mark.parametrize(
+    ("actions", "why"),
+    [
+        ([BOTH, PASSES], f"{BOTH!r} first, expected 'keep', or passes alone"),
+        ([PASSES, "+disable-tail-calls=true ; sroa"], "beside passes, which may make tail calls that the stack relies on"),
+        ([PASSES, "+use-soft-float=true ; sroa"], "'+use-soft-float=true', expected 'keep', or some of -minsize"),
+        ([PASSES, "no-such-pass"], "action 'no-such-pass': unknown function pass 'no-such-pass'"),
+        ([PASSES, "-minsize ; globaldce"], "action '-minsize ; globaldce': "),
+        ([PASSES, "{no-such-option=1} sroa"], "no-such-option"),
+        ([PASSES, "codegenprepare"], "codegenprepare"),
+    ],
+)
+def test_an_action_that_may_not_be_is_refused_by_name(actions: list[str], why: str, make: Make) -> None:
+    with pytest.raises(TaskError, match=re.escape(why)):
+        make(LOOP, actions=actions).reset()
+
+
+def test_search_finds_what_episodes_come_to(make: Make) -> None:
+    source = corpora.embedded("embedded/train/sha256")[0].read_text()
+    env = make(source, dense=True)
+    found = search_in(env)(env.programs[0])
+    best = [int(decision.outcomes.argmin()) for decision in found]
+    assert len(set(best)) > 1, "functions that suit different actions"
+    expected = sum(1 - decision.outcomes.min() for decision in found)
+    ended = final(make(source), *best)
+    assert 1 - ended["size"] / ended["size_default"] == pytest.approx(expected, abs=0.01)  # what padding takes
+
+
+@pytest.mark.parametrize("index", range(len(ACTIONS)))
+@pytest.mark.parametrize("source", TAIL_CALLS.values(), ids=TAIL_CALLS)
+def test_ten_million_mutual_tail_calls_fit_the_stack(index: int, source: str, tmp_path: Path) -> None:
+    (tmp_path / "mutual.c").write_text(source)
+    compile_(tmp_path / "mutual.c", "-Oz", output=tmp_path / "stock")
+    chosen = outputs(tmp_path / "mutual.c", tmp_path, lambda mask: index if mask[index] else 0, episodes=1, made=FunctionPosetRLEnv)
+    assert chosen == {run(tmp_path / "stock")}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_embedded_program_prints_the_same_after_a_random_episode(name: str, tmp_path: Path) -> None:
+    assert outputs(corpora.embedded(f"embedded/{name}")[0], tmp_path, at_random(1), episodes=1, made=FunctionPosetRLEnv) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_embedded_program_prints_the_same_after_10_random_episodes(name: str, tmp_path: Path) -> None:
+    assert outputs(corpora.embedded(f"embedded/{name}")[0], tmp_path, at_random(2), episodes=10, made=FunctionPosetRLEnv) == {OUTPUTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+def test_csmith_program_prints_the_same_after_5_random_episodes(index: int, tmp_path: Path) -> None:
+    source, expected = csmith(index, tmp_path)
+    assert outputs(source, tmp_path, at_random(index), episodes=5, flags=CSMITH_FLAGS, made=FunctionPosetRLEnv) == {expected}
