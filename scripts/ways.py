@@ -16,7 +16,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.evaluation.statistics import estimate
 from mlcb_gym.session.objects import loaded_sections
-from scripts.projects.recipe import CODE, PASSES, Way
+from scripts.projects.recipe import CODE, FUNCTIONS, PASSES, Way
 
 STOCK = Way("-Oz")
 BOTH = (*PASSES[:1], *CODE)
@@ -32,6 +32,10 @@ WAYS = (
     Way("-Oz", BOTH, guard=True),
     Way("-Oz", BOTH, candidates=1),
     Way("-Oz", BOTH, candidates=3),
+    Way("-Oz", FUNCTIONS),
+    Way("-Oz", FUNCTIONS, guard=True),
+    Way("-Oz", FUNCTIONS, candidates=3),
+    Way("-Oz", (*FUNCTIONS, *CODE), candidates=3),
 )
 SECONDS = 600.0
 

@@ -131,3 +131,38 @@ def test_candidates_are_of_policies_of_which_an_answer_is_all(worker: WorkerSess
             write_clang_config(tmp_path / "mlcb.cfg", [policy], candidates=3)
         with pytest.raises(TaskError, match=r"several|inliner"):
             evaluate_metrics(policy, PROGRAMS[:1], candidates=(3,))
+
+
+def test_actions_that_a_policy_prefers_are_tried_before_the_pipeline_is_compared(tmp_path: Path) -> None:
+    made, seen = config(tmp_path, "function_posetrl", candidates=3), set()
+    for program in PROGRAMS:
+        said = compile_(made, program, tmp_path / "kept.o")
+        by_pipeline, kept = tried("".join(re.findall(r".*function_posetrl: \d+ bytes.*\n", said)))
+        assert by_pipeline[kept] == min(by_pipeline.values())
+        if kept == "function_posetrl":
+            ways, best = tried("".join(re.findall(r".*candidate 1.*\n", said)))
+            assert list(ways) == ["candidate 2", "candidate 3", "candidate 1", LEAST]
+            assert ways[best] == min(ways.values()) == by_pipeline[kept]
+        compile_(None, program, tmp_path / "stock.o")
+        assert allocated(tmp_path / "kept.o") <= allocated(tmp_path / "stock.o")
+        seen.add(kept)
+    assert "function_posetrl" in seen
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+def test_evaluation_foretells_the_least_of_those_that_a_policy_prefers(candidates: int, tmp_path: Path) -> None:
+    evaluation = evaluate_metrics(shipped()["function_posetrl"], PROGRAMS, best_of=(), candidates=(candidates,), references=False)
+    for program, ratio in zip(PROGRAMS, evaluation.ratios["size"][f"candidates: {candidates}"], strict=True):
+        compile_(config(tmp_path, "function_posetrl", candidates=candidates), program, tmp_path / "kept.o")
+        compile_(None, program, tmp_path / "stock.o")
+        assert allocated(tmp_path / "kept.o") / allocated(tmp_path / "stock.o") == pytest.approx(ratio, abs=0.01), program
+
+
+def test_who_decides_the_passes_decides_the_attributes(tmp_path: Path) -> None:
+    """The policy for attributes is asked where the pipeline is stock's."""
+    for program in PROGRAMS:
+        said = compile_(config(tmp_path, "function_posetrl", "function_size"), program, tmp_path / "kept.o")
+        assert "function_posetrl: " in said
+        assert "function_size: " not in said
+        compile_(config(tmp_path, "function_posetrl"), program, tmp_path / "alone.o")
+        assert (tmp_path / "kept.o").read_bytes() == (tmp_path / "alone.o").read_bytes()

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The task that chooses passes and attributes of functions: what is allowed, what it comes to, and that programs stay right."""
 
+import json
 import re
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.envs.function_posetrl import FunctionPosetRLEnv
 from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.export.export import export_module
 from mlcb_gym.search.strategies import search_in
+from mlcb_gym.spec import bind
 from tests.support.functions import TAIL_CALLS, allowed, at_random, outputs, unoptimized
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
 from tests.support.making import making
@@ -28,6 +36,13 @@ def make(tmp_path: Path) -> Iterator[Make]:
     """An environment of the functions of a C source, none of which is inlined."""
     with making(FunctionPosetRLEnv, actions=[PASSES, BOTH, WITHOUT_MINSIZE]) as make_:
         yield lambda source, *flags, **arguments: make_(programs=unoptimized(source, tmp_path, *flags), **arguments)
+
+
+class Alike(nn.Module):
+    """Rates two actions alike."""
+
+    def forward(self, observation: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return observation["functions"].float() * torch.zeros(1, 2)
 
 
 def final(env: FunctionPosetRLEnv, *actions: int) -> dict[str, float]:
@@ -127,3 +142,40 @@ def test_embedded_program_prints_the_same_after_10_random_episodes(name: str, tm
 def test_csmith_program_prints_the_same_after_5_random_episodes(index: int, tmp_path: Path) -> None:
     source, expected = csmith(index, tmp_path)
     assert outputs(source, tmp_path, at_random(index), episodes=5, flags=CSMITH_FLAGS, made=FunctionPosetRLEnv) == {expected}
+
+
+def compiled(option: str, changed: Mapping[str, object], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A compilation by a policy whose parameters were changed after it was exported."""
+    (folder / "source.c").write_text(LOOP)
+    with closing(FunctionPosetRLEnv(programs=folder / "source.c", actions=[PASSES, BOTH])) as env:
+        policy = export_module(Alike(), env, folder / "policy")
+    manifest = json.loads((policy / "policy.json").read_text())
+    forged = bind("function_posetrl", manifest["parameters"] | changed)
+    (policy / "policy.json").write_text(json.dumps(manifest | {"parameters": dict(forged.parameters), "digest": forged.digest}))
+    loaded = (f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{policy}", "-mllvm", option)
+    command = [toolchain.tool("clang"), *loaded, "-Oz", "-c", folder / "source.c", "-o", folder / "made.o"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("option", "changed", "why"),
+    [
+        ("-mlcb-guard=false", {"pipeline": "no-such-pass"}, "function_posetrl/pipeline: unknown pass name 'no-such-pass'"),
+        ("-mlcb-candidates=2", {"pipeline": "no-such-pass"}, "function_posetrl/pipeline: unknown pass name 'no-such-pass'"),
+        ("-mlcb-guard=false", {"actions": ["no-such-pass", "sroa"]}, "action 'no-such-pass': unknown function pass 'no-such-pass' in pipeline "),
+    ],
+)
+def test_policy_with_passes_that_llvm_has_not_ends_the_compilation(option: str, changed: dict[str, object], why: str, tmp_path: Path) -> None:
+    done = compiled(option, changed, tmp_path)
+    message, *rest = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert message.startswith(f"error: mlcb: {why}")
+    assert rest == ["1 error generated."]
+    assert not (tmp_path / "made.o").exists()
+
+
+@pytest.mark.parametrize("option", ["-mlcb-guard", "-mlcb-candidates=2"])
+def test_guard_keeps_stock_where_no_action_can_be_taken(option: str, tmp_path: Path) -> None:
+    assert compiled(option, {"actions": ["no-such-pass", "nor-this"]}, tmp_path).stderr == ""
+    compile_(tmp_path / "source.c", "-Oz", "-c", output=tmp_path / "stock.o")
+    assert (tmp_path / "made.o").read_bytes() == (tmp_path / "stock.o").read_bytes()

@@ -25,6 +25,7 @@ FITTING = {
     "priority": {"es": 60},
     "loop_distribution": {"es": 60, "ppo": 3},
     "function_size": {"ppo": 8},
+    "function_posetrl": {"ppo": 8},
 }
 """The algorithms that learn something of a task soon, and in how many updates; others take longer, or begin as LLVM does and leave it at first."""
 

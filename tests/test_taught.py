@@ -19,11 +19,20 @@ int twice(int *a, int n) { int sum = 0; for (int i = 0; i < n; ++i) sum += lengt
 AT_OTHER_LEVELS = [
     ("posetrl", "-O2", "at -Oz, and is asked at -O1 to -O3"),
     ("posetrl", "-Os", "at -Oz, and is asked at -Os"),
+    ("function_posetrl", "-O2", "at -Oz, and is asked at -O1 to -O3"),
     ("inliner", "-O3", "at -Oz, and is asked at -O1 to -O3"),
     ("eviction", "-Oz", "at -O1 to -O3, and is asked at -Oz"),
     ("priority", "-Os", "at -O1 to -O3, and is asked at -Os"),
 ]
-AS_TAUGHT = [("posetrl", "-Oz"), ("inliner", "-Oz"), ("function_size", "-Oz"), ("eviction", "-O2"), ("priority", "-O3"), ("loop_distribution", "-O3")]
+AS_TAUGHT = [
+    ("posetrl", "-Oz"),
+    ("inliner", "-Oz"),
+    ("function_size", "-Oz"),
+    ("function_posetrl", "-Oz"),
+    ("eviction", "-O2"),
+    ("priority", "-O3"),
+    ("loop_distribution", "-O3"),
+]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from mlcb_gym.export.clang_config import runner_uri, write_clang_config
 from mlcb_gym.policies import shipped
 
 PASSES, ALLOCATION, LOOPS, CODE = ("posetrl", "inliner"), ("eviction", "priority"), ("loop_distribution",), ("function_size",)
+FUNCTIONS = ("function_posetrl",)
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,9 @@ WAYS = (
     Way("-Oz", CODE, guard=True),
     Way("-Oz", CODE, candidates=3),
     Way("-Oz", (*PASSES[:1], *CODE), candidates=1),
+    Way("-Oz", FUNCTIONS),
+    Way("-Oz", FUNCTIONS, guard=True),
+    Way("-Oz", (*FUNCTIONS, *CODE), candidates=3),
     Way("-O2", ALLOCATION),
     Way("-O2", ALLOCATION, guard=True),
     Way("-O3", LOOPS),

@@ -88,7 +88,18 @@ SOURCES = {
     "precompiled header": Source("program.c", C.replace("int printf(const char *, ...);", ""), kind="header"),
 }
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
-POLICIES = ("posetrl", "inliner", "eviction", "priority", "loop_distribution", "function_size", "all", "posetrl guarded", "all guarded")
+POLICIES = (
+    "posetrl",
+    "inliner",
+    "eviction",
+    "priority",
+    "loop_distribution",
+    "function_size",
+    "function_posetrl",
+    "all",
+    "posetrl guarded",
+    "all guarded",
+)
 
 
 @dataclass(frozen=True)

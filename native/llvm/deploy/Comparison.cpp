@@ -70,7 +70,7 @@ Expected<bool> Comparison::askWithLast() {
 
 bool Comparison::goOnInForks() {
   JobSlots Others(Jobs); // that fork beside the one that is waited for
-  Expected<bool> InFork = HeldFork::isHeld() ? askWithLast() : false;
+  Expected<bool> InFork = HeldFork::isHeld() && !TriesAllFirst ? askWithLast() : false;
   size_t Next = 0;
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
     for (; InFork && !*InFork && Next < Ways.size() && (Ways[Next].Fork || Next <= Index || Others.take()); ++Next)
@@ -85,8 +85,11 @@ bool Comparison::goOnInForks() {
       if (&Heard != &smallest())
         Heard.Fork.reset();
   }
-  if (Way &Smallest = smallest(); Smallest.Found)
+  if (Way &Smallest = smallest(); Smallest.Found) {
+    if (HeldFork::isHeld())
+      remark("Guard", askToFinish(Smallest.Found->text()), M);
     Smallest.Fork->finish(inWords(Smallest)); // returns where that fork is gone
+  }
   return giveUp(Others);
 }
 

@@ -39,9 +39,12 @@ public:
 
   void add(std::string Name, std::function<void()> Take) { Ways.emplace_back(std::move(Name), std::move(Take)); }
 
+  /// A process that is held itself asks with what the smallest way comes to.
+  void askWithSmallest() { TriesAllFirst = true; }
+
   /// Forks compile on in each way, as many at once as -mlcb-jobs says, and the smallest finishes in place of this process: true in such a fork.
   /// False where that cannot be, and nothing has changed. A process that is held itself asks with what the last way comes to, and tries the
-  /// others once it is to finish.
+  /// others once it is to finish, unless it shall ask with the smallest.
   bool goOnInForks();
 
   /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark. Code generation is set up once for
@@ -61,6 +64,7 @@ private:
   std::function<Way(llvm::ArrayRef<Way>)> Last;
   std::vector<std::string> Functions;
   llvm::SmallVector<Way> Ways;
+  bool TriesAllFirst = false;
 };
 
 } // namespace mlcb

@@ -194,6 +194,7 @@ HeldFork::~HeldFork() {
 std::optional<std::string> HeldFork::wait() { return readText(Fork.get()); }
 
 void HeldFork::finish(const std::string &Answer) {
+  heedChildren(); // this process may have been held itself, and released since it made the fork
   if (writeText(Fork.get(), Answer))
     endAs(waitFor(Process));
 }

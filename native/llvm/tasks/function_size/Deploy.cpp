@@ -9,6 +9,7 @@
 #include "llvm/measure/Targets.h"
 #include "llvm/pipeline/CodeOptimizations.h"
 #include "llvm/process/ForkedProbe.h"
+#include "llvm/task/Parameters.h"
 #include "llvm/tasks/function_size/CodeWays.h"
 #include "llvm/tasks/function_size/Parameters.h"
 
@@ -73,10 +74,14 @@ private:
       Target = std::move(*Made);
       Runner = std::make_unique<PassRunner>(*Target);
     }
-    if (InPlace)
-      Runner->run(Read->Pipeline, M);
+    if (auto Ran = InPlace ? runPipeline({{}, Read->Pipeline}) : Expected<void>(); !Ran)
+      return invalidParameter(Policy.spec(), "pipeline: " + Ran.error().Message);
     Actions.emplace(std::move(Read->Actions), Runner.get());
     return std::make_unique<FunctionConversation>(M, *Actions, Policy, EpisodeRequest());
+  }
+
+  Expected<void> runPipeline(const Stage &S) {
+    return Runner->parse(S).map([&](ModulePassManager Passes) { Runner->run(std::move(Passes), S, M); });
   }
 
   Module &M;
@@ -121,6 +126,7 @@ void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, Thi
   const CodeWays Ways = Own.ways(Own.conversation().best(Candidates));
   Comparison Compared = Ways.ofCandidates(2);
   Compared.add("candidate 1", Ways.keeping());
+  Compared.askWithSmallest();
   Own.takeSmallest(std::move(Compared));
 }
 

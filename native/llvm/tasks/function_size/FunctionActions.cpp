@@ -75,7 +75,7 @@ Expected<void> FunctionActions::take(size_t Index, Function &F) {
 
 void FunctionActions::finish(Module &M) {
   if (havePasses(Actions))
-    Runner->run("globaldce", M);
+    Runner->run("globaldce,constmerge,rel-lookup-table-converter", M);
 }
 
 } // namespace mlcb

@@ -39,7 +39,7 @@ public:
   /// Does it to a function.
   Expected<void> take(size_t Index, llvm::Function &F);
 
-  /// Where all functions are done: removes those that passes have left without a use.
+  /// Where all functions are done: does to globals what -Oz ends with, if there were passes. They leave functions without a use.
   void finish(llvm::Module &M);
 
 private:
