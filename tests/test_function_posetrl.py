@@ -153,7 +153,7 @@ def compiled(option: str, changed: Mapping[str, object], folder: Path) -> subpro
     forged = bind("function_posetrl", manifest["parameters"] | changed)
     (policy / "policy.json").write_text(json.dumps(manifest | {"parameters": dict(forged.parameters), "digest": forged.digest}))
     loaded = (f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{policy}", "-mllvm", option)
-    command = [toolchain.tool("clang"), *loaded, "-Oz", "-c", folder / "source.c", "-o", folder / "made.o"]
+    command: list[str | Path] = [toolchain.tool("clang"), *loaded, "-Oz", "-c", folder / "source.c", "-o", folder / "made.o"]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
