@@ -6,9 +6,9 @@ O3 = "default<O3>"
 OS = "default<Os>"
 OZ = "default<Oz>"
 LIGHT = (
-    "inferattrs,function(lower-expect,simplifycfg<switch-range-to-icmp>,sroa,early-cse),ipsccp,called-value-propagation,globalopt,"
+    "inferattrs,function(lower-expect,simplifycfg<switch-range-to-icmp>,sroa,early-cse),recursion-to-loops,ipsccp,called-value-propagation,globalopt,"
     "function(mem2reg,simplifycfg<switch-range-to-icmp>),always-inline,"
     "cgscc(devirt<4>(inline,function-attrs,function(sroa,early-cse<memssa>,simplifycfg<switch-range-to-icmp>))),"
-    "deadargelim,globalopt,elim-avail-extern,rpo-function-attrs,function(tailcallelim),mergefunc,globaldce,constmerge"
+    "deadargelim,globalopt,elim-avail-extern,rpo-function-attrs,recursion-to-loops,function(tailcallelim),mergefunc,globaldce,constmerge"
 )
-"""What ``-Oz`` does to a whole module, with few of its passes over functions: it leaves most of what these have to decide."""
+"""The passes of ``-Oz`` over a whole module, with few of those over functions; ``recursion-to-loops`` is a pass of this project."""

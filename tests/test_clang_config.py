@@ -117,3 +117,10 @@ def test_policies_of_one_name_are_refused(tmp_path: Path) -> None:
         shutil.copytree(shipped()[task], tmp_path / task / "policy")
     with pytest.raises(PolicyError, match=r"^policy, policy: expected policies of different names, to lie in one folder$"):
         write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / task / "policy" for task in ("posetrl", "eviction")], bundle=True)
+
+
+def test_two_policies_in_the_place_of_the_optimizations_need_the_guard(tmp_path: Path) -> None:
+    both = [shipped()["posetrl"], shipped()["function_posetrl"]]
+    with pytest.raises(PolicyError, match="posetrl, function_posetrl: each takes the place of the optimizations: expected one of them, or --guard"):
+        write_clang_config(tmp_path / "mlcb.cfg", both)
+    write_clang_config(tmp_path / "mlcb.cfg", both, guard=True)

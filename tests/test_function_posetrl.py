@@ -71,6 +71,10 @@ def test_functions_that_are_to_be_left_alone_are_not_asked_about(make: Make) -> 
         make(source).reset(options={"program": make(source).programs[0]})
 
 
+def test_declarations_are_not_asked_about(make: Make) -> None:
+    assert allowed(make("int g(int); int f(int a) { return g(a) + 1; }", actions=["sroa", "keep"])) == [{"sroa", "keep"}]
+
+
 def test_an_action_does_what_its_passes_and_its_attributes_do(make: Make) -> None:
     actions = ["sroa", "loop(loop-unroll-full)", "+frame-pointer=all ; sroa"]
     unrolled = "int f(int *a) { int s = 0; for (int i = 0; i < 4; ++i) s += a[i]; return s; }"
@@ -95,6 +99,8 @@ def test_options_are_held_around_the_passes_alone(make: Make) -> None:
         ([BOTH, PASSES], f"{BOTH!r} first, expected 'keep', or passes alone"),
         ([PASSES, "+disable-tail-calls=true ; sroa"], "beside passes, which may make tail calls that the stack relies on"),
         ([PASSES, "+use-soft-float=true ; sroa"], "'+use-soft-float=true', expected 'keep', or some of -minsize"),
+        ([PASSES, "stop"], "action 'stop': expected 'keep', or passes"),
+        ([PASSES, "{version=1} sroa"], "option 'version' ends the compiler"),
         ([PASSES, "no-such-pass"], "action 'no-such-pass': unknown function pass 'no-such-pass'"),
         ([PASSES, "-minsize ; globaldce"], "action '-minsize ; globaldce': "),
         ([PASSES, "{no-such-option=1} sroa"], "no-such-option"),
@@ -119,7 +125,7 @@ def test_search_finds_what_episodes_come_to(make: Make) -> None:
 
 @pytest.mark.parametrize("index", range(len(ACTIONS)))
 @pytest.mark.parametrize("source", TAIL_CALLS.values(), ids=TAIL_CALLS)
-def test_ten_million_mutual_tail_calls_fit_the_stack(index: int, source: str, tmp_path: Path) -> None:
+def test_millions_of_tail_calls_fit_the_stack(index: int, source: str, tmp_path: Path) -> None:
     (tmp_path / "mutual.c").write_text(source)
     compile_(tmp_path / "mutual.c", "-Oz", output=tmp_path / "stock")
     chosen = outputs(tmp_path / "mutual.c", tmp_path, lambda mask: index if mask[index] else 0, episodes=1, made=FunctionPosetRLEnv)

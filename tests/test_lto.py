@@ -102,9 +102,24 @@ def test_always_inline_holds_across_files(kind: str, tmp_path: Path) -> None:
     assert "call" not in run([toolchain.tool("llvm-objdump"), "-d", "--disassemble-symbols=main", "program"], tmp_path).stdout
 
 
-def test_guard_has_the_link_use_one_thread(sources: list[str], tmp_path: Path) -> None:
-    config = configuration(tmp_path, ["posetrl"], guard=True)
+@pytest.mark.parametrize(("task", "guard"), [("inliner", True), ("posetrl", False), ("function_posetrl", False)])
+def test_guard_and_options_have_the_link_use_one_thread(task: str, guard: bool, sources: list[str], tmp_path: Path) -> None:
+    config = configuration(tmp_path, [task], guard=guard)
     assert "--thinlto-jobs=1" in clang(config, tmp_path, "-O2", "-flto=thin", *sources, "-###").stderr
+
+
+def test_a_link_by_several_threads_is_as_stock_where_options_would_be_set(sources: list[str], tmp_path: Path) -> None:
+    linked = ["-Oz", "-flto=thin", *sources, "-o"]
+    clang(None, tmp_path, "-fuse-ld=lld", *linked, "stock")
+    config = configuration(tmp_path, ["function_posetrl"])
+    options = tmp_path / "mlcb.cfg.so.options"
+    options.write_text(options.read_text().replace("-mlcb-one-thread\n", ""))
+    said = clang(config, tmp_path, *linked, "ours").stderr
+    assert (
+        said
+        == "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link: expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n"
+    )
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
 
 
 def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ class FunctionPosetRLEnv(FunctionSizeEnv):
     task = "function_posetrl"
     record = replace(
         FunctionSizeEnv.record,
+        in_place=True,
         candidates=all_of,
         ranked=True,
         reference_policies={f"{name} of the list, everywhere": everywhere(index, LIST) for index, name in enumerate(("first", "second"))},

@@ -174,6 +174,7 @@ class PosetRLEnv(CompilerEnv):
         },
         evaluation={"dense": False, "metrics": ("llvm_seconds",)},
         columns={name: (name, f"{name}_oz") for name in ("size", "text")},
+        in_place=True,
         baseline="-Oz",
         reference_policies=REFERENCES,
         portfolios=PORTFOLIOS,

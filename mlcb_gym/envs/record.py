@@ -115,6 +115,7 @@ class TaskRecord:
         columns: the ratios of an evaluation: a metric to the one that the compiler's own heuristic comes to. The first is the one that counts.
         guarded: the same of the objective where the guard keeps the heuristic's result function by function; by default program by program.
         guardable: whether the compiler's guard can compare what a policy decides with the heuristic.
+        in_place: whether a policy takes the place of the compiler's optimizations.
         baseline: the name of the compiler's own heuristic in tables.
         reference_policies: policies that do not learn, by name.
         portfolios: sequences of such policies, by name, of which the best of the first K counts.
@@ -146,6 +147,7 @@ class TaskRecord:
     columns: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     guarded: tuple[str, str] | None = None
     guardable: bool = True
+    in_place: bool = False
     baseline: str = "default"
     reference_policies: Mapping[str, ReferencePolicy] = field(default_factory=dict)
     portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)

@@ -85,11 +85,13 @@ def write_clang_config(
         *(f"-mlcb-runner={kind}:{place(Path(policy))}{_trusted(Path(policy))}" for kind, _, policy in runners),
     ]
     options += _guarding(candidates, jobs) if guard else []
+    one_thread = lto and (guard or any(map(_sets_options, policies)))  # trials are forks, and options are one to all threads
+    options += ["-mlcb-one-thread"] * one_thread
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
     plugin = place(toolchain.plugin())
     linking = _plugin_of_linker(path, plugin, options) if lto else []
-    linking += ["$-Wl,--thinlto-jobs=1"] * (guard and lto)  # trials are forks, which need a process of one thread
+    linking += ["$-Wl,--thinlto-jobs=1"] * one_thread
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
     compiling = [
         f"-fpass-plugin={plugin}",
@@ -98,6 +100,11 @@ def write_clang_config(
     ]
     _write(path, [*compiling, *linking])
     return path
+
+
+def _sets_options(policy: Path) -> bool:
+    """Return whether an action of a policy sets options of LLVM."""
+    return any(text.startswith("{") or " {" in text for text in _manifest(policy)["parameters"].get("actions", ()))
 
 
 def _within(budget: float, policies: int) -> int:
@@ -151,7 +158,8 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int, budget: fl
     """Return the tasks that are tried candidate by candidate, if they are asked to be.
 
     Raises:
-        PolicyError: names all that are no policies, not trusted, two for one task, or not for the guard; or what is wrong with the candidates.
+        PolicyError: names all that are no policies, not trusted, two for one task or in one place, or not for the guard; or what is wrong with the
+            candidates.
     """
     decides: dict[str, Path] = {}
     wrong: list[str] = []
@@ -171,6 +179,9 @@ def _check(policies: Sequence[Path], *, guard: bool, candidates: int, budget: fl
             wrong.append(f"{policy}: its {CODE} are code, which would run in the compiler: expected --trust, or another policy")
         decides.setdefault(task, policy)
         tried += [task] * _has_candidates(record, made["parameters"])
+    in_place = [task for task in decides if _record(task).in_place]
+    if len(in_place) > 1 and not guard:
+        wrong.append(f"{', '.join(in_place)}: each takes the place of the optimizations: expected one of them, or --guard, which compares them")
     wrong = wrong or _wrong_candidates(list(decides), tried, candidates, budget)
     if wrong:
         raise PolicyError("; ".join(wrong))

@@ -42,8 +42,32 @@ __attribute__((noinline)) static int *odd(int *p, unsigned n) {
 int main(int argc, char **argv) { printf("%d\\n", even(&argc, 10000000) == &argc); }
 """
 
-TAIL_CALLS = {"plain": MUTUAL, "assumed": ASSUMED}
-"""Programs of ten million mutual tail calls, which overflow a stack that grows."""
+LIST = """
+#include <stdio.h>
+#include <stdlib.h>
+typedef struct Node { struct Node *next; unsigned value; } Node;
+%s
+int main(void) {
+  unsigned count = 4000000;
+  Node *nodes = calloc(count, sizeof *nodes);
+  for (unsigned i = 0; i < count; ++i) nodes[i] = (Node){i + 1 < count ? &nodes[i + 1] : NULL, i * 7 + 1};
+  printf("%%u\\n", walk(nodes));
+}
+"""
+SUBTRACTED = LIST % "__attribute__((noinline)) unsigned walk(Node *p) { if (!p) return 0; return walk(p->next) - 1; }"
+STRUCTS = (
+    LIST
+    % """
+typedef struct { unsigned a, b, c, d; } Sums;
+__attribute__((noinline)) static Sums second(Node *p, Sums s);
+__attribute__((noinline)) static Sums first(Node *p, Sums s) { if (!p) return s; s.a += p->value; s.b ^= s.a; s.c--; return second(p->next, s); }
+__attribute__((noinline)) static Sums second(Node *p, Sums s) { if (!p) return s; s.a -= p->value; s.d += 3; return first(p->next, s); }
+static unsigned walk(Node *p) { Sums s = first(p, (Sums){1, 2, 3, 4}); return s.a ^ s.b ^ s.c ^ s.d; }
+"""
+)
+
+TAIL_CALLS = {"plain": MUTUAL, "assumed": ASSUMED, "subtracted": SUBTRACTED, "structs": STRUCTS}
+"""Programs of millions of calls that become jumps and loops, which overflow a stack that grows."""
 
 
 def unoptimized(source: str, folder: Path, *flags: str) -> Path:

@@ -70,6 +70,8 @@ Expected<bool> Comparison::askWithLast() {
 
 bool Comparison::goOnInForks() {
   JobSlots Others(Jobs); // that fork beside the one that is waited for
+  if (HeldFork::isHeld() && TriesAllFirst)
+    HeldFork::waitWithoutLimit();
   Expected<bool> InFork = HeldFork::isHeld() && !TriesAllFirst ? askWithLast() : false;
   size_t Next = 0;
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {

@@ -21,6 +21,9 @@ namespace mlcb {
 static cl::opt<bool> LinkAsks("mlcb-at-link", cl::desc("the link that optimizes asks the policies too: nobody needs to be told that nothing "
                                                        "before it does"));
 
+static cl::opt<bool> OneThread("mlcb-one-thread", cl::desc("the thin link is by one thread (-Wl,--thinlto-jobs=1): policies may set options of LLVM, "
+                                                           "which all threads share"));
+
 namespace {
 
 /// The folder of the options, as clang calls that of its configuration.
@@ -92,6 +95,16 @@ void readOptionsBesidePlugin() {
 }
 
 bool isLinker() { return HasOptionsBeside; }
+
+bool linksByOneThread() {
+  static std::once_flag Said;
+  if (!OneThread)
+    std::call_once(Said, [] {
+      errs()
+          << "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link: expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n";
+    });
+  return OneThread;
+}
 
 void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
   auto Own = std::make_shared<Shared>();

@@ -17,6 +17,9 @@ void readOptionsBesidePlugin();
 /// Whether options were read there: this process is a linker.
 bool isLinker();
 
+/// Whether the thin link is by one thread; where it is not said to be, that is said once.
+bool linksByOneThread();
+
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
 /// ask them either.
 void leaveDecisionsToLink(llvm::PassBuilder &Builder, llvm::function_ref<void()> Deploy);

@@ -19,8 +19,8 @@ static cl::opt<bool> Guarded("mlcb-guard", cl::desc("keep what the compiler does
                                                     "allocator in each function where that costs less"));
 
 static cl::opt<unsigned> Candidates("mlcb-candidates",
-                                    cl::desc("the guard; instead of asking a policy it tries so many of its answers, the first ones of its "
-                                             "list, where an answer is all there is to decide of a module or a function"),
+                                    cl::desc("the guard; it tries so many answers of a policy, the first ones of its list or those that it prefers, "
+                                             "where an answer is all there is to decide of a module or a function"),
                                     cl::value_desc("number"));
 
 static thread_local unsigned Suspensions = 0;

@@ -3,6 +3,7 @@
 
 #include "llvm/pipeline/Level.h"
 #include "llvm/pipeline/Outliner.h"
+#include "llvm/pipeline/RecursionToLoops.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -53,6 +54,10 @@ void addDefaultPipelines(PassBuilder &Builder, TargetMachine &Target, PassInstru
       [&, Extend = std::move(Extend)](StringRef Name, ModulePassManager &Passes, ArrayRef<PassBuilder::PipelineElement>) {
         if (Name == OurOutliner) {
           Passes.addPass(OutlinerPass());
+          return true;
+        }
+        if (Name == RecursionToLoopsPass::Name) {
+          Passes.addPass(RecursionToLoopsPass());
           return true;
         }
         const Level *Known = Name.consume_front(OurName) && Name.consume_back(">") ? Level::named(Name) : nullptr;

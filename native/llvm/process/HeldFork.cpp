@@ -201,6 +201,8 @@ void HeldFork::finish(const std::string &Answer) {
 
 bool HeldFork::isHeld() { return Held != nullptr; }
 
+void HeldFork::waitWithoutLimit() { alarm(0); }
+
 void HeldFork::refuse() {
   writeText(Held->Original.get(), "");
   _exit(EXIT_FAILURE);

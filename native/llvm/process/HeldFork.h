@@ -36,6 +36,9 @@ public:
   /// Does not return where that one needs it no more, or where this one has opened further files to write.
   static std::string ask(const std::string &Found);
 
+  /// In the fork: it may take longer than it was given, for it waits for forks with limits of their own.
+  static void waitWithoutLimit();
+
   /// In the fork: ends it, because it is about to write what it cannot ask about.
   [[noreturn]] static void refuse();
 

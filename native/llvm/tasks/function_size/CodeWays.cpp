@@ -19,6 +19,8 @@ Comparison CodeWays::ofCandidates(size_t FirstNumber) const {
   size_t Most = 0;
   for (const Choices &Own : All)
     Most = std::max<size_t>(Most, Own.Others.size());
+  if (Most == 0)
+    return Comparison(M);
   Comparison Compared(M, [this, Most](ArrayRef<Way> Ways) { return leastOfEach(Ways, Most); }, names());
   for (size_t Other = 0; Other < Most; ++Other)
     Compared.add("candidate " + std::to_string(FirstNumber + Other), taking(Other));

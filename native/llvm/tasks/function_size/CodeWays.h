@@ -18,7 +18,7 @@ public:
   bool differ() const;
 
   /// The first other of all functions, the second, and so on, of which the names are candidates from this number on. The caller adds keeping(), if
-  /// anything, as the next one; last of all comes the least of these in each function.
+  /// anything, as the next one; last of all comes the least of these in each function, if there are others.
   Comparison ofCandidates(size_t FirstNumber) const;
 
   /// One of the others in all functions; those that have fewer take what they keep.

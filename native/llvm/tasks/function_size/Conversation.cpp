@@ -69,12 +69,13 @@ static bool takesAttributes(const Function &F) {
 
 bool FunctionConversation::allows(const FunctionAction &Action, const Function &F) {
   const AttributeChange &Change = Action.Attributes;
-  if (Change.isKeep())
-    return Action.Passes.empty() || takesPasses(F);
-  return takesAttributes(F) && Change.changes(F) && (!Change.KeepsFramePointer || !hasInlineAssembly(F)) && (!Change.EndsTailCalls || Chains.end(F));
+  return Change.isKeep() || (takesAttributes(F) && Change.changes(F) && (!Change.KeepsFramePointer || !hasInlineAssembly(F)) &&
+                             (!Change.EndsTailCalls || Chains.end(F)));
 }
 
 std::optional<ActionMask> FunctionConversation::choices(const Function &F) {
+  if (!takesPasses(F))
+    return std::nullopt;
   ActionMask Mask(Actions.size(), Forbidden);
   bool IsChoice = false;
   for (size_t Index = 0; Index < Actions.size(); ++Index)

@@ -2,11 +2,11 @@
 #include "llvm/tasks/function_size/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/LinkTime.h"
 #include "llvm/deploy/ModuleGuard.h"
 #include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/deploy/Takeover.h"
-#include "llvm/measure/Targets.h"
 #include "llvm/pipeline/CodeOptimizations.h"
 #include "llvm/process/ForkedProbe.h"
 #include "llvm/task/Parameters.h"
@@ -68,11 +68,11 @@ private:
     if (generatesCode(Phase) && Level::ofMost(M).MinSize)
       Without = std::move(Read->Without);
     if (InPlace || havePasses(Read->Actions)) {
-      auto Made = measure::createTargetMachine(M.getTargetTriple(), "");
+      auto Made = PolicySet::measurerFor(M, measure::Setup::WhenMeasured);
       if (!Made)
-        return fail(ErrorKind::InvalidArgument, toString(Made.takeError()));
+        return Unexpected(Made.error());
       Target = std::move(*Made);
-      Runner = std::make_unique<PassRunner>(*Target);
+      Runner = std::make_unique<PassRunner>(Target->targetMachine());
     }
     if (auto Ran = InPlace ? runPipeline({{}, Read->Pipeline}) : Expected<void>(); !Ran)
       return invalidParameter(Policy.spec(), "pipeline: " + Ran.error().Message);
@@ -87,7 +87,7 @@ private:
   Module &M;
   ThinOrFullLTOPhase Phase;
   std::vector<OptionSetting> Without;
-  std::unique_ptr<TargetMachine> Target;
+  std::unique_ptr<measure::Measurer> Target;
   std::unique_ptr<PassRunner> Runner;
   std::optional<FunctionActions> Actions;
   std::shared_ptr<FunctionConversation> Talk; // null where there is none
@@ -114,6 +114,14 @@ void decideAtEnd(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Pha
   Own.takeSmallest(std::move(Compared));
 }
 
+/// Whether no other thread would see the options that a policy's actions set.
+bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
+  if (Phase != ThinOrFullLTOPhase::ThinLTOPostLink)
+    return true;
+  const auto Read = FunctionSizeParameters::read(Policy.spec());
+  return !Read || !setOptions(Read->Actions) || linksByOneThread();
+}
+
 void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, ThinOrFullLTOPhase Phase) {
   Opened Own(M, Phase);
   Own.open(std::move(Policy), /*InPlace=*/true);
@@ -121,7 +129,7 @@ void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, Thi
     return;
   Decided = &M;
   const size_t Candidates = PolicySet::ofCommandLine().candidates();
-  if (Candidates == 0 || isProbe())
+  if (Candidates <= 1 || isProbe())
     return Own.decide();
   const CodeWays Ways = Own.ways(Own.conversation().best(Candidates));
   Comparison Compared = Ways.ofCandidates(2);
@@ -149,7 +157,7 @@ void decideInPlaceOfOptimizations(const TaskRegistration &Task, PassBuilder &Bui
   auto Now = std::make_shared<std::optional<Begun>>();
   auto Begins = [&Task, Now](Module &M, const HostPipeline &Host) {
     Now->emplace(Begun{PolicySet::ofCommandLine().deciderInHost(Task, M), Host.Phase});
-    return !(*Now)->Policy || *(*Now)->Policy;
+    return !(*Now)->Policy || (*(*Now)->Policy && mayDecide(**(*Now)->Policy, Host.Phase));
   };
   auto Optimize = [Now](Module &M) {
     decideInPlace(std::move((*Now)->Policy), M, (*Now)->Phase);

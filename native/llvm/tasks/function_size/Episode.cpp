@@ -38,6 +38,8 @@ public:
     auto Changed = measurerWithout(Parameters->Without, Target);
     if (!Changed)
       return invalidParameter(Spec, "without: " + Changed.error().Message);
+    if (Compared == Default::Own && !Parameters->Actions.front().isKeep())
+      return invalidParameter(Spec, "actions: '" + Parameters->Actions.front().Text + "' first, expected 'keep'");
     const std::string Baseline = Compared == Default::Own ? Parameters->Pipeline : Registered.heuristic().str();
     auto Task = std::make_unique<FunctionSize>(std::move(*Parameters), Baseline, Target, std::move(*Changed));
     if (auto Passes = Task->Runner.parse({{}, Task->Pipeline}); !Passes)
@@ -67,6 +69,8 @@ public:
     FunctionConversation Talk(M, Actions, Policy, Request, Measure);
     Talk.decide();
     Actions.finish(M);
+    if (Actions.havePasses())
+      Runner.run("rel-lookup-table-converter", M); // as -Oz ends; a host has it behind the policy
     return Talk.finish([&] { return Talk.verify("the policy").and_then(Measure); });
   }
 
@@ -104,6 +108,7 @@ private:
   FunctionActions Actions;
 };
 
+// In this order, so that where both decide in one place, the second one is asked first.
 const TaskRegistration OfAttributes("function_size", Level::Oz.Pipeline, &FunctionSize::prepare<Default::Own>, &decideAtPipelineEnd, Guard::Code);
 const TaskRegistration OfPasses("function_posetrl", Level::Oz.Pipeline, &FunctionSize::prepare<Default::Heuristic>, &decideInPlaceOfOptimizations,
                                 Guard::Pipeline);

@@ -28,22 +28,40 @@ Expected<FunctionAction> FunctionAction::parse(StringRef Text) {
   FunctionAction Read{Text.str(), std::move(*Change), {}};
   if (Passes.empty())
     return Read;
-  return parseAction(Passes).map([&](Action Pipelines) {
-    Read.Passes = std::move(Pipelines.Stages);
-    return std::move(Read);
-  });
+  Expected<Action> Pipelines = parseAction(Passes);
+  if (!Pipelines)
+    return Unexpected(Pipelines.error());
+  if (Pipelines->isStop())
+    return fail(ErrorKind::InvalidArgument, "action '" + Text.str() + "': expected 'keep', or passes");
+  Read.Passes = std::move(Pipelines->Stages);
+  return Read;
 }
 
 bool takesPasses(const Function &F) { return !F.isDeclarationForLinker() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked); }
+
+bool setOptions(ArrayRef<FunctionAction> Actions) {
+  return any_of(Actions, [](const FunctionAction &Each) { return any_of(Each.Passes, [](const Stage &S) { return !S.Options.empty(); }); });
+}
 
 bool havePasses(ArrayRef<FunctionAction> Actions) {
   return any_of(Actions, [](const FunctionAction &Each) { return !Each.Passes.empty(); });
 }
 
+/// The error of an action.
+static Unexpected invalid(const FunctionAction &Action, const Error &Why) {
+  return fail(ErrorKind::InvalidArgument, "action '" + Action.Text + "': " + Why.Message);
+}
+
 Expected<void> FunctionActions::prepareAll() {
-  for (size_t Index = 0; Index < Actions.size(); ++Index)
+  for (size_t Index = 0; Index < Actions.size(); ++Index) {
+    std::vector<OptionSetting> Options;
+    for (const Stage &S : Actions[Index].Passes)
+      append_range(Options, S.Options);
+    if (auto Valid = Options.empty() ? Expected<void>() : validateOptions(Options); !Valid)
+      return invalid(Actions[Index], Valid.error());
     if (auto Ready = prepared(Index); !Ready)
       return Unexpected(Ready.error());
+  }
   return {};
 }
 
@@ -55,7 +73,7 @@ Expected<FunctionActions::Parsed *> FunctionActions::prepared(size_t Index) {
   for (const Stage &S : Actions[Index].Passes) {
     Expected<FunctionPassManager> One = checkOptions(S.Options).and_then([&] { return Runner->parseForFunction(S); });
     if (!One)
-      return fail(ErrorKind::InvalidArgument, "action '" + Actions[Index].Text + "': " + One.error().Message);
+      return invalid(Actions[Index], One.error());
     Made.push_back(std::move(*One));
   }
   return &Passes[Index].emplace(std::move(Made));
@@ -73,9 +91,11 @@ Expected<void> FunctionActions::take(size_t Index, Function &F) {
   });
 }
 
+bool FunctionActions::havePasses() const { return mlcb::havePasses(Actions); }
+
 void FunctionActions::finish(Module &M) {
-  if (havePasses(Actions))
-    Runner->run("globaldce,constmerge,rel-lookup-table-converter", M);
+  if (havePasses())
+    Runner->run("globaldce,constmerge", M);
 }
 
 } // namespace mlcb

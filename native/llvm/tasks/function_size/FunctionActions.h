@@ -31,15 +31,16 @@ public:
   FunctionActions(std::vector<FunctionAction> Actions, PassRunner *Runner) : Actions(std::move(Actions)), Runner(Runner) {}
 
   size_t size() const { return Actions.size(); }
+  bool havePasses() const;
   const FunctionAction &operator[](size_t Index) const { return Actions[Index]; }
 
   /// Parses all passes: an error names the action that LLVM refuses.
   Expected<void> prepareAll();
 
-  /// Does it to a function.
+  /// Changes the attributes of a function as an action says, and runs its passes over it.
   Expected<void> take(size_t Index, llvm::Function &F);
 
-  /// Where all functions are done: does to globals what -Oz ends with, if there were passes. They leave functions without a use.
+  /// Where all functions are done, removes the globals that passes have left without a use.
   void finish(llvm::Module &M);
 
 private:
@@ -53,5 +54,8 @@ private:
 
 /// Whether any of them has passes.
 bool havePasses(llvm::ArrayRef<FunctionAction> Actions);
+
+/// Whether any of them sets options, which are one to all threads.
+bool setOptions(llvm::ArrayRef<FunctionAction> Actions);
 
 } // namespace mlcb
