@@ -95,7 +95,6 @@ POLICIES = (
     "priority",
     "loop_distribution",
     "function_size",
-    "function_posetrl",
     "all",
     "posetrl guarded",
     "all guarded",
