@@ -46,7 +46,7 @@ class Alike(nn.Module):
 
 
 def final(env: FunctionPosetRLEnv, *actions: int) -> dict[str, float]:
-    """What an episode of these actions comes to."""
+    """Return the numbers that an episode of these actions ends with."""
     env.reset()
     for action in actions:
         *_, ended, _, info = env.step(action)

@@ -63,7 +63,7 @@ def clang_config(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; {digest} in its name is filled in.")] = Path("mlcb.cfg"),
     guard: Annotated[bool, typer.Option(help="Keep LLVM's own module where that is smaller, and its own registers where they cost less.")] = False,
     candidates: Annotated[
-        int, typer.Option(min=0, help="The guard; it tries the first N sequences of posetrl, the first N actions of function_size in every function.")
+        int, typer.Option(min=0, help="The guard; it tries N sequences of posetrl, or N actions of function_size or function_posetrl, by function.")
     ] = 0,
     budget: Annotated[
         float | None, typer.Option(help="Instead of --candidates: as many as take so many builds, stock's among them; 4 is 3 of one policy.")

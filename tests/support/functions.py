@@ -104,7 +104,7 @@ def play(env: FunctionSizeEnv, choose: Choose) -> None:
 def outputs(
     source: Path, folder: Path, choose: Choose, *, episodes: int, flags: tuple[str, ...] = (), made: type[FunctionSizeEnv] = FunctionSizeEnv
 ) -> set[str]:
-    """What the program prints after each of several episodes; one that fails to run prints its exit status."""
+    """Return the outputs of the program after each of several episodes; one that fails to run prints its exit status."""
     module, changed = folder / "program.bc", folder / "changed.bc"
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)
     printed = set()
