@@ -12,7 +12,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.rollout.trace import geomean
 from mlcb_gym.session.objects import loaded_sections
-from scripts.projects.recipe import ALLOCATION, CODE, PASSES, Way
+from scripts.projects.recipe import ALLOCATION, CODE, FUNCTIONS, PASSES, Way
 
 TARGETS = {"aarch64-linux-gnu": "qemu-aarch64", "riscv64-linux-gnu": "qemu-riscv64"}
 """The program that runs each."""
@@ -24,6 +24,9 @@ WAYS = (
     Way("-Oz", CODE),
     Way("-Oz", CODE, guard=True),
     Way("-Oz", CODE, candidates=3),
+    Way("-Oz", FUNCTIONS),
+    Way("-Oz", FUNCTIONS, guard=True),
+    Way("-Oz", (*FUNCTIONS, *CODE), candidates=3),
     Way("-Oz", (*PASSES, *CODE, *ALLOCATION)),
     Way("-Oz", (*PASSES, *CODE, *ALLOCATION), guard=True),
 )

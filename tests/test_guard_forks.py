@@ -118,26 +118,47 @@ def test_an_object_goes_where_it_is_told(output: str, guarded: Path, tmp_path: P
     assert os.listdir(tmp_path) == []
 
 
+class Slots:
+    """A jobserver as make has one, and what a compiler is told of it."""
+
+    at_once = ("-Xclang", "-mllvm", "-Xclang", "-mlcb-jobs=3")
+
+    def __init__(self, folder: Path, tokens: int | None) -> None:
+        self.tokens = tokens or 0
+        os.mkfifo(folder / "slots")
+        self.slots = os.open(folder / "slots", os.O_RDWR | os.O_NONBLOCK)
+        os.write(self.slots, b"+" * self.tokens)
+        self.environment = {"MAKEFLAGS": "" if tokens is None else f" -j4 --jobserver-auth=fifo:{folder / 'slots'}"}
+
+    def has_all(self) -> bool:
+        """Whether all tokens were given back; to be asked once."""
+        back = os.read(self.slots, 10) if self.tokens else b""
+        os.close(self.slots)
+        return back == b"+" * self.tokens
+
+
 @pytest.mark.parametrize(("tokens", "forks"), [(None, 3), (1, 2), (0, 1)], ids=["no make", "one token", "none"])
 def test_trials_at_once_take_slots_of_make(tokens: int | None, forks: int, configs: Configs, tmp_path: Path) -> None:
-    guarded = configs["posetrl inliner"]
-    os.mkfifo(tmp_path / "slots")
-    slots = os.open(tmp_path / "slots", os.O_RDWR | os.O_NONBLOCK)
-    os.write(slots, b"+" * (tokens or 0))
-    made = {"MAKEFLAGS": "" if tokens is None else f" -j4 --jobserver-auth=fifo:{tmp_path / 'slots'}"}
+    guarded, make = configs["posetrl inliner"], Slots(tmp_path, tokens)
     (tmp_path / "long.c").write_text(LONG)
-    at_once = ("-Xclang", "-mllvm", "-Xclang", "-mlcb-jobs=3")
     with subprocess.Popen(
-        command(guarded, *at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | made, stderr=subprocess.PIPE, text=True
+        command(guarded, *make.at_once, "-c", "long.c"), cwd=tmp_path, env=os.environ | make.environment, stderr=subprocess.PIPE, text=True
     ) as compiler:
         processes.left(compiler.pid, forks)
         _, said = compiler.communicate(timeout=60)
         assert (compiler.returncode, said) == (0, "")
-    assert (os.read(slots, 10) if tokens else b"") == b"+" * (tokens or 0)
-    os.close(slots)
+    assert make.has_all()
     (tmp_path / "parallel.o").write_bytes((tmp_path / "long.o").read_bytes())
     assert compile_in(tmp_path, guarded, "-c", "long.c").returncode == 0
     assert (tmp_path / "parallel.o").read_bytes() == (tmp_path / "long.o").read_bytes()
+
+
+def test_a_fork_that_compares_in_its_turn_gives_all_slots_back(configs: Configs, tmp_path: Path) -> None:
+    make = Slots(tmp_path, 3)
+    program = corpora.embedded("embedded/train/sha256")[0]
+    built = command(configs["posetrl function_size"], *make.at_once, "-c", "-w", program)
+    subprocess.run(built, cwd=tmp_path, env=os.environ | make.environment, timeout=60, check=True)
+    assert make.has_all()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)

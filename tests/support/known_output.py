@@ -11,7 +11,7 @@ from mlcb_gym import toolchain
 MANIFEST = json.loads(files("mlcb_gym.corpus").joinpath("embedded/manifest.json").read_text())
 OUTPUTS = {name: entry["output"] for name, entry in MANIFEST["programs"].items()}
 SAMPLE = sorted(OUTPUTS)[::9]
-CSMITH_PROGRAMS, CSMITH_SECONDS = 50, 5.0
+CSMITH_PROGRAMS, CSMITH_SECONDS = 100, 5.0
 CSMITH_FLAGS = ("-I/usr/include/csmith", "-w")
 
 

@@ -72,6 +72,8 @@ Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
   return {};
 }
 
+auto checkOfEach(ArrayRef<OptionSetting> All) -> decltype(checkOptions) & { return validateOptions(All) ? checkOptions : validateOptions; }
+
 OptionScope::OptionScope(ArrayRef<OptionSetting> Settings) : Settings(Settings) {
   for (const OptionSetting &Setting : Settings)
     if (set(*find(Setting), Setting) && Taken)

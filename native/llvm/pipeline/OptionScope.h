@@ -21,6 +21,10 @@ Expected<void> validateOptions(llvm::ArrayRef<OptionSetting> Settings);
 /// Whether LLVM has such options and the command line leaves them alone. What values they take is not tried.
 Expected<void> checkOptions(llvm::ArrayRef<OptionSetting> Settings);
 
+/// What to check the settings of several actions by, one action after another: trying costs a process, so that all are tried at once here, and again one
+/// by one only to say whose is wrong.
+auto checkOfEach(llvm::ArrayRef<OptionSetting> All) -> decltype(checkOptions) &;
+
 /// Holds options at other values than their defaults; the defaults come back at its end. Settings must have been checked.
 class OptionScope {
 public:

@@ -10,15 +10,20 @@ using namespace llvm;
 namespace mlcb {
 
 /// Where make shares none, LLVM's client would say so in each process.
-static JobserverClient *slotsOfMake() {
+static JobserverClient *clientOfMake() {
   const char *Flags = std::getenv("MAKEFLAGS");
-  return Flags && StringRef(Flags).contains("--jobserver-") ? JobserverClient::getInstance() : nullptr;
+  JobserverClient *Client = Flags && StringRef(Flags).contains("--jobserver-") ? JobserverClient::getInstance() : nullptr;
+  if (Client)
+    Client->tryAcquire(); // the first one is that of this process, and of whatever goes on in its place
+  return Client;
 }
 
-JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? slotsOfMake() : nullptr) {
-  if (Make)
-    Make->tryAcquire(); // the first one is that of this process
+static JobserverClient *slotsOfMake() {
+  static JobserverClient *const Client = clientOfMake();
+  return Client;
 }
+
+JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? slotsOfMake() : nullptr) {}
 
 bool JobSlots::take() {
   if (Taken.size() + 1 >= AtMost)

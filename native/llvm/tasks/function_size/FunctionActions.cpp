@@ -47,33 +47,27 @@ bool havePasses(ArrayRef<FunctionAction> Actions) {
   return any_of(Actions, [](const FunctionAction &Each) { return !Each.Passes.empty(); });
 }
 
-/// The error of an action.
-static Unexpected invalid(const FunctionAction &Action, const Error &Why) {
-  return fail(ErrorKind::InvalidArgument, "action '" + Action.Text + "': " + Why.Message);
-}
-
 Expected<void> FunctionActions::prepareAll() {
-  for (size_t Index = 0; Index < Actions.size(); ++Index) {
-    std::vector<OptionSetting> Options;
-    for (const Stage &S : Actions[Index].Passes)
-      append_range(Options, S.Options);
-    if (auto Valid = Options.empty() ? Expected<void>() : validateOptions(Options); !Valid)
-      return invalid(Actions[Index], Valid.error());
-    if (auto Ready = prepared(Index); !Ready)
+  std::vector<OptionSetting> All;
+  for (const FunctionAction &Each : Actions)
+    for (const Stage &S : Each.Passes)
+      append_range(All, S.Options);
+  auto &Check = checkOfEach(All);
+  for (size_t Index = 0; Index < Actions.size(); ++Index)
+    if (auto Ready = prepared(Index, Check); !Ready)
       return Unexpected(Ready.error());
-  }
   return {};
 }
 
-Expected<FunctionActions::Parsed *> FunctionActions::prepared(size_t Index) {
+Expected<FunctionActions::Parsed *> FunctionActions::prepared(size_t Index, decltype(checkOptions) &Check) {
   Passes.resize(Actions.size());
   if (Passes[Index])
     return &*Passes[Index];
   Parsed Made;
   for (const Stage &S : Actions[Index].Passes) {
-    Expected<FunctionPassManager> One = checkOptions(S.Options).and_then([&] { return Runner->parseForFunction(S); });
+    Expected<FunctionPassManager> One = Check(S.Options).and_then([&] { return Runner->parseForFunction(S); });
     if (!One)
-      return invalid(Actions[Index], One.error());
+      return fail(ErrorKind::InvalidArgument, "action '" + Actions[Index].Text + "': " + One.error().Message);
     Made.push_back(std::move(*One));
   }
   return &Passes[Index].emplace(std::move(Made));
@@ -85,7 +79,7 @@ Expected<void> FunctionActions::take(size_t Index, Function &F) {
   if (Chosen.Passes.empty() || !takesPasses(F))
     return {};
   CurrentActivity Now(Chosen.Text);
-  return prepared(Index).map([&](Parsed *Ready) {
+  return prepared(Index, checkOptions).map([&](Parsed *Ready) {
     for (auto [S, One] : zip(Chosen.Passes, *Ready))
       Runner->run(One, S, F);
   });

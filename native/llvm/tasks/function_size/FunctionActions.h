@@ -45,7 +45,7 @@ public:
 
 private:
   using Parsed = std::vector<llvm::FunctionPassManager>;
-  Expected<Parsed *> prepared(size_t Index);
+  Expected<Parsed *> prepared(size_t Index, decltype(checkOptions) &Check);
 
   std::vector<FunctionAction> Actions;
   PassRunner *Runner;

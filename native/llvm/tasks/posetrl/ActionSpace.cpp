@@ -18,12 +18,11 @@ Expected<ActionSpace> ActionSpace::create(ArrayRef<std::string> Texts, PassRunne
 }
 
 Expected<void> ActionSpace::prepareAll() {
-  // Trying options costs a process: all at once, and one by one only to say whose is wrong.
   std::vector<OptionSetting> All;
   for (const Prepared &Action : Actions)
     for (const Stage &S : Action.Source.Stages)
       append_range(All, S.Options);
-  auto &Check = validateOptions(All) ? checkOptions : validateOptions;
+  auto &Check = checkOfEach(All);
   for (Prepared &Action : Actions)
     if (auto Done = prepare(Action, Check); !Done)
       return Done;
