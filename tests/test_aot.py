@@ -27,6 +27,7 @@ from mlcb_gym.rollout.onnx_policy import in_process
 from mlcb_gym.rollout.random_policy import random_observations
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
+from tests.support.command_line import assert_one_line, mlcb
 from tests.support.deployment import assert_refused, make_env, opt, run
 from tests.support.policies import custom_operators, write_by_hand
 
@@ -210,6 +211,14 @@ def test_operator_that_is_not_compiled_is_named(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"emx-onnx-cgen cannot compile it \(.*RandomNormalLike\); deploy it with onnx:"):
         compile_policy(write_by_hand(tmp_path / "policy", [1], "RandomNormalLike"), tmp_path / "policy.so")
     assert list(tmp_path.glob("policy.so*")) == []
+
+
+def test_policy_that_cannot_be_compiled_is_left_to_onnx_runtime_unless_told(tmp_path: Path) -> None:
+    policy, made = write_by_hand(tmp_path / "policy", [1], "RandomNormalLike"), tmp_path / "mlcb.cfg"
+    assert_one_line(mlcb("clang-config", policy, "--output", made, "--aot"), "RandomNormalLike); deploy it with onnx:")
+    assert not made.exists()
+    assert "not compiled ahead of time, ONNX Runtime decides: " in mlcb("clang-config", policy, "--output", made).stderr
+    assert f"onnx:{policy.resolve()}" in made.read_text()
 
 
 def test_other_cpu_than_there_is_is_refused_when_compiled(tmp_path: Path) -> None:

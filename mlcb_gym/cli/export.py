@@ -72,7 +72,13 @@ def clang_config(
     lto: Annotated[bool, typer.Option(help="Link by lld; with -flto, full or thin, policies decide in the link.")] = False,
     bundle: Annotated[bool, typer.Option(help="Copy plugin and policies beside the file, which then works wherever the folder lies.")] = False,
     trust: Annotated[bool, typer.Option("--trust", help="Let policies' own operators, which are code, run in the compiler.")] = False,
-    aot: Annotated[bool, typer.Option(help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide.")] = True,
+    aot: Annotated[
+        bool | None,
+        typer.Option(
+            help="Compile policy folders ahead of time (kept in the user's cache), or let ONNX Runtime decide. By default the latter where they "
+            "cannot be compiled here."
+        ),
+    ] = None,
 ) -> None:
     """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
 
@@ -84,7 +90,7 @@ def clang_config(
     clang = toolchain.tool("clang")  # before anything is written
 
     def uri(policy: Path) -> str:
-        return runner_uri(_compiled(policy) if aot and policy.is_dir() else policy)
+        return runner_uri(_compiled(policy, needed=aot is True) if aot is not False and policy.is_dir() else policy)
 
     written = write_clang_config(
         output, policies, guard=guard, candidates=candidates, budget=budget, jobs=jobs, lto=lto, bundle=bundle, trust=trust, uri=uri
@@ -95,12 +101,14 @@ def clang_config(
         print("the policies were taught on modules, before any link: look at what they gain in yours", file=sys.stderr)
 
 
-def _compiled(policy: Path) -> Path:
-    """Return a policy folder compiled ahead of time; itself where that cannot be done here."""
+def _compiled(policy: Path, *, needed: bool) -> Path:
+    """Return a policy folder compiled ahead of time; itself where that cannot be done here and is not needed."""
     from mlcb_gym.export.aot import compiled
 
     try:
         return compiled(policy)
     except (PolicyError, ToolchainError) as error:
+        if needed:
+            raise
         print(f"not compiled ahead of time, ONNX Runtime decides: {error}", file=sys.stderr)
         return policy

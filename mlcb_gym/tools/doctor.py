@@ -92,6 +92,7 @@ def _packages() -> list[Check]:
         Check("ONNX Runtime", partial(version, "onnxruntime"), "pip install onnxruntime", "environments and training; not policies as ONNX"),
         Check("torch", partial(version, "torch"), train, "environments, evaluation and deployment; not training and export"),
         Check("Ray", partial(version, "ray"), train, "environments, evaluation and deployment; not mlcb train and mlcb sweep"),
+        Check("emx-onnx-cgen", partial(version, "emx-onnx-cgen"), "pip install 'mlcb_gym[aot]'", "everything; ONNX Runtime decides in compilers"),
     ]
 
 
