@@ -15,7 +15,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import COROUTINE, clang, run
 
-CLANG, OPT, PROFDATA, COV = (toolchain.tool(name) for name in ("clang", "opt", "llvm-profdata", "llvm-cov"))
+CLANG, OPT, PROFDATA, COV, OBJCOPY = (toolchain.tool(name) for name in ("clang", "opt", "llvm-profdata", "llvm-cov", "llvm-objcopy"))
 CONFIGURATIONS = {"posetrl": False, "inliner": False, "posetrl guarded": True}
 C = """
 #include <stdio.h>
@@ -199,6 +199,15 @@ def test_object_is_the_policys_own(policy: str, tmp_path: Path) -> None:
     for which, name in ((config, "own.o"), (None, "stock.o")):
         clang(which, tmp_path, LEVELS.get(policy, "-Oz"), "-w", "-c", source.name, "-o", name)
     assert (tmp_path / "own.o").read_bytes() != (tmp_path / "stock.o").read_bytes()
+
+
+@pytest.mark.parametrize("policy", shipped())
+def test_debug_information_changes_no_code(policy: str, tmp_path: Path) -> None:
+    write_clang_config(tmp_path / "mlcb.cfg", [shipped()[policy]])
+    for name, flags in (("plain", ()), ("debug", ("-g",))):
+        clang(tmp_path / "mlcb.cfg", tmp_path, LEVELS.get(policy, "-Oz"), *flags, "-w", "-c", embedded("embedded/train/sha256")[0], "-o", f"{name}.o")
+        run([OBJCOPY, "-O", "binary", "--only-section=.text", f"{name}.o", name], tmp_path)
+    assert (tmp_path / "debug").read_bytes() == (tmp_path / "plain").read_bytes() != b""
 
 
 @pytest.mark.parametrize("policy", shipped())

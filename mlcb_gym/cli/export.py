@@ -82,7 +82,8 @@ def clang_config(
 ) -> None:
     """Write a configuration file that makes clang use these policies: `clang-22 --config=$PWD/mlcb.cfg -Oz ...`.
 
-    A policy that orders passes takes the place of clang's optimizations at every level but -O0; the levels that it was trained for stand on its card.
+    A policy that orders passes takes the place of clang's optimizations at every level but -O0. Asked at another level than it was trained for, it is
+    warned about.
     """
     from mlcb_gym import toolchain
     from mlcb_gym.export.clang_config import runner_uri, write_clang_config
