@@ -189,12 +189,17 @@ def test_record_of_optimizations_says_it_too(config: Path, source: Path) -> None
     assert re.search(r"(posetrl|inliner): [1-9]\d* decisions?|kept: ", ours[2])
 
 
+def program_for(policy: str, folder: Path) -> Path:
+    """Write a program that a policy has something to decide about."""
+    loops = kernels.source([kernel for kernel in kernels.kernels() if kernel.split == "test"])
+    (folder / "program.c").write_text(loops if policy == "loop_distribution" else embedded("embedded/test/forth")[0].read_text())
+    return folder / "program.c"
+
+
 @pytest.mark.parametrize("policy", shipped())
 def test_object_is_the_policys_own(policy: str, tmp_path: Path) -> None:
     """All that is compared with stock would be equal, too, where nobody decides."""
-    source = tmp_path / "program.c"
-    loops = kernels.source([kernel for kernel in kernels.kernels() if kernel.split == "test"])
-    source.write_text(loops if policy == "loop_distribution" else embedded("embedded/test/forth")[0].read_text())
+    source = program_for(policy, tmp_path)
     config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[policy]])
     for which, name in ((config, "own.o"), (None, "stock.o")):
         clang(which, tmp_path, LEVELS.get(policy, "-Oz"), "-w", "-c", source.name, "-o", name)
@@ -203,9 +208,10 @@ def test_object_is_the_policys_own(policy: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", shipped())
 def test_debug_information_changes_no_code(policy: str, tmp_path: Path) -> None:
-    write_clang_config(tmp_path / "mlcb.cfg", [shipped()[policy]])
+    source = program_for(policy, tmp_path)
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[policy]])
     for name, flags in (("plain", ()), ("debug", ("-g",))):
-        clang(tmp_path / "mlcb.cfg", tmp_path, LEVELS.get(policy, "-Oz"), *flags, "-w", "-c", embedded("embedded/train/sha256")[0], "-o", f"{name}.o")
+        clang(config, tmp_path, LEVELS.get(policy, "-Oz"), *flags, "-w", "-c", source.name, "-o", f"{name}.o")
         run([OBJCOPY, "-O", "binary", "--only-section=.text", f"{name}.o", name], tmp_path)
     assert (tmp_path / "debug").read_bytes() == (tmp_path / "plain").read_bytes() != b""
 

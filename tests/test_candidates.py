@@ -113,7 +113,7 @@ def test_what_is_no_object_is_decided_likewise(flags: tuple[str, ...], task: str
 
 
 def test_policies_of_pipelines_and_of_code_add_up(tmp_path: Path) -> None:
-    """What is best of the pipeline's is found by stock code, and of that the candidates in each function are tried."""
+    """Try the candidates of each function on the pipeline that stock code finds best."""
     both, seen = config(tmp_path, "posetrl", "function_size", candidates=2), set()
     for program in PROGRAMS:
         said = compile_(both, program, tmp_path / "kept.o")

@@ -104,7 +104,7 @@ def write_clang_config(
 
 def _sets_options(policy: Path) -> bool:
     """Return whether an action of a policy sets options of LLVM."""
-    return any(text.startswith("{") or " {" in text for text in _manifest(policy)["parameters"].get("actions", ()))
+    return any("{" in text for text in _manifest(policy)["parameters"].get("actions", ()))
 
 
 def _within(budget: float, policies: int) -> int:
