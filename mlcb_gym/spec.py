@@ -210,6 +210,12 @@ def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
     return TaskSpec(_native.bind(task, json.dumps(parameters)))
 
 
+def unbound(task: str) -> TaskSpec:
+    """Return a declared task with its lists empty: a length that follows from one is 0."""
+    parameters = bind(task, {}).parameters
+    return bind(task, {name: [] for name, value in parameters.items() if isinstance(value, list)})
+
+
 def acting_agent(observation: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Return the index of the agent that acts on an observation, and its part of it; 0 and the whole where there is only one agent."""
     if AGENT not in observation:

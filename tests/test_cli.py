@@ -214,6 +214,19 @@ def test_help_of_a_command_with_a_task_lists_the_arguments_of_its_environment() 
     assert "--growth" not in mlcb("train", "--help").stdout
 
 
+@pytest.mark.parametrize(("task", "option"), [("posetrl", "--candidates"), ("loop_distribution", "--rounds")])
+def test_help_of_an_evaluation_lists_the_options_of_its_task(task: str, option: str) -> None:
+    printed = mlcb("evaluate", task, "--help").stdout
+    assert [line.split()[1] for line in printed.splitlines() if line.startswith(f"│ {option} ")] == [option]
+    assert printed.count("│ --seed ") == 1
+
+
+@pytest.mark.parametrize("task", ["posetrl", "function_size", "function_posetrl"])
+def test_number_of_actions_is_shown_as_what_follows_from_arguments(task: str) -> None:
+    (row,) = (line for line in mlcb("list", task).stdout.splitlines() if "action_mask" in line)
+    assert "[*]" in row
+
+
 class Options(TypedDict, total=False):
     """Options that several environments share."""
 

@@ -253,6 +253,23 @@ def test_line_of_the_display_fits_a_terminal() -> None:
     assert status_line(iteration=0, rate=None, ratio=None, best=float("inf"), left=None) == "update 0"
 
 
+def test_time_left_falls_between_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = Loop._update
+    left: list[Any] = []
+
+    def watched(loop: Loop) -> None:
+        left.append(loop._left())
+        update(loop)
+        left.extend([loop._left(), loop._left()])
+
+    monkeypatch.setattr(Loop, "_update", watched)
+    run(tmp_path, validate_every=10)
+    unknown, first, second, third, *end = left
+    assert unknown is None
+    assert first > second > third
+    assert end == [0.0, 0.0]
+
+
 def test_resuming_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="no run to resume"):
         run(tmp_path / "none", resume=True)

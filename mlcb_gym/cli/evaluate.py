@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``mlcb evaluate``: a policy against the compiler's own heuristic and policies that do not learn."""
 
+from collections.abc import Callable, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from mlcb_gym.cli.experimental import mention_experimental
 from mlcb_gym.cli.shared_options import POLICY, EnvArguments, Seed, Task
-from mlcb_gym.cli.task_options import ENVIRONMENT, task_options
+from mlcb_gym.cli.task_options import ENVIRONMENT, TaskCommand, task_options
 from mlcb_gym.envs import env_class
 from mlcb_gym.errors import PolicyError, TaskError
 
 TABLE_WIDTH = 150
 """The width of an evaluation's table that is not cut."""
+
+
+class EvaluateCommand(TaskCommand):
+    """``mlcb evaluate``, which takes the options of the evaluation that the task asks for."""
+
+    def functions(self, task: str) -> Sequence[Callable[..., Any]]:
+        from mlcb_gym.evaluation.evaluators import evaluator
+
+        return (evaluator(task),)
 
 
 def evaluate(
@@ -30,10 +40,10 @@ def evaluate(
 ) -> None:
     """Compare a policy with the compiler's own heuristic and with policies that do not learn, program by program.
 
-    The best of some random episodes (and fixed sequences) is a row too: `--best-of 10`, repeatable; by default 1 and 10.
-
-    By metrics, `--search` also searches each program for itself, where decisions have two answers; `--linked PROGRAMS` compares executables, where
-    size counts. Arguments of the environment beside those of the policy are options too. By run time, every executable runs `--rounds 40` times.
+    The best of some random episodes (and fixed sequences) is a row too: `--best-of 10`, repeatable; by default 1 and 10. `--candidates 3`,
+    repeatable, adds what `mlcb clang-config --candidates 3` gains, `--linked PROGRAMS` executables, `--search` what a search of each program finds.
+    By run time, every executable runs `--rounds 40` times. Arguments of the environment beside those of the policy are options too: `mlcb evaluate
+    TASK --help` lists all that a task has.
     """
     from mlcb_gym.evaluation.evaluators import evaluator
     from mlcb_gym.onnx.manifest import read_manifest

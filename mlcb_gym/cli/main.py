@@ -108,8 +108,9 @@ def serve(
             relay.serve()
 
 
-for of_task in (train.train, sweep.sweep, search.search, search.baselines, evaluate.evaluate):
+for of_task in (train.train, sweep.sweep, search.search, search.baselines):
     app.command(cls=TaskCommand, context_settings=ANY_OPTION)(of_task)
+app.command(cls=evaluate.EvaluateCommand, context_settings=ANY_OPTION)(evaluate.evaluate)
 for of_policy in (export.export, export.aot, export.clang_config):
     app.command()(of_policy)
 app.command()(recipes.recipes)

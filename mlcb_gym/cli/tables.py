@@ -46,7 +46,7 @@ def servers_table() -> Table:
 
 def tensors_table(task: str) -> Table:
     """Return a row for each tensor that an agent of a task observes."""
-    bound = spec.bind(task, {})
+    bound = spec.unbound(task)
     table = Table("agent", "tensor", "dtype", "shape", "meaning", title=f"{task}: {bound.declared['doc']}", title_justify="left")
     table.caption, table.caption_justify = "* follows from the arguments of the environment", "left"
     for agent in bound.agents:

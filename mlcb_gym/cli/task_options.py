@@ -2,10 +2,11 @@
 """Options that a command takes from its task: the arguments of the environment, and those of the function that does the work."""
 
 import json
+import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -93,7 +94,11 @@ def assignments_of(assignments: Sequence[str]) -> dict[str, str]:
 
 
 class TaskCommand(TyperCommand):
-    """A command with a TASK, whose ``--help`` lists the arguments of the task's environment too."""
+    """A command with a TASK, whose ``--help`` lists the options that follow from the task too."""
+
+    def functions(self, task: str) -> Sequence[Callable[..., Any]]:
+        """Return the functions that do the work for a task, whose keyword arguments are options."""
+        return ()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts TASK before options that only the task knows, which may have values."""
@@ -104,10 +109,12 @@ class TaskCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Prints the help, and behind it the arguments of the environment."""
+        """Prints the help, and behind it the options of the functions and the arguments of the environment."""
         super().format_help(ctx, formatter)
         if task := ctx.meta.get("task"):
-            Console().print(environment_table(task))
+            declared = {param.name for param in self.params}
+            tables = (function_table(task, function, declared) for function in self.functions(task))
+            Console().print(*tables, environment_table(task))
 
     def _place(self, args: Sequence[str]) -> int | None:
         """Return the place of the task: the first name of one that is not the value of a declared option."""
@@ -125,9 +132,27 @@ def environment_table(task: str) -> Table:
     table = Table("option", "default", "meaning", title=f"{task}: arguments of its environment", title_justify="left")
     table.caption, table.caption_justify = f"rewards, and all else: python -m pydoc {env.__module__}.{env.__qualname__}", "left"
     for name, parameter in env_parameters(task).items():
-        default = "" if parameter.default is Parameter.empty else json.dumps(parameter.default, default=str)
-        table.add_row(f"--{_dashed(name)}", default, meanings.get(name, ""))
+        table.add_row(f"--{_dashed(name)}", _shown(parameter.default), meanings.get(name, ""))
     return table
+
+
+def function_table(task: str, function: Callable[..., Any], declared: Container[str | None] = ()) -> Table:
+    """Return the keyword arguments of a function, but those that the command declares, with their defaults and what its docstring says."""
+    meanings = {name: " ".join(text.replace("``", "").split()).rstrip(".") for name, text in ARGUMENT.findall(getdoc(function) or "")}
+    table = Table("option", "default", "meaning", title=f"{task}: options of this command", title_justify="left")
+    for name, parameter in keyword_parameters(function).items():
+        if name not in declared:
+            table.add_row(f"--{_dashed(name)}", _shown(parameter.default), meanings.get(name, ""))
+    return table
+
+
+def _shown(default: Any) -> str:
+    """Return the default of a parameter as text; nothing where there is none."""
+    return "" if default in (Parameter.empty, None) else json.dumps(default, default=str)
+
+
+ARGUMENT = re.compile(r"^    (\w+): (.+?)(?=\n    \w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
+"""An argument in a docstring, with its meaning."""
 
 
 def _documented(docstring: str) -> Iterable[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from mlcb_gym.envs.docstring import filled
 from mlcb_gym.envs.record import TaskRecord
-from mlcb_gym.spec import bind
+from mlcb_gym.spec import unbound
 
 
 class TaskDeclaration:
@@ -26,6 +26,6 @@ class TaskDeclaration:
         """Fills in the docstring, and the heuristic's tensor, from the declaration of the task in C++."""
         super().__init_subclass__(**kwargs)
         if cls.__doc__ and "{observations}" in cls.__doc__:
-            spec = bind(cls.task, {})
+            spec = unbound(cls.task)
             cls.__doc__ = filled(cls, spec, cls.passages)
             cls.heuristic = spec.agents[0].heuristic or cls.heuristic

@@ -53,10 +53,10 @@ def evaluate_metrics(
 
     Args:
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
-        candidates: numbers of actions that are tried instead of asking the policy, as -mlcb-candidates does (``TaskRecord.candidates``).
+        candidates: numbers of actions that are tried, as -mlcb-candidates does.
         references: also play the policies that do not learn.
-        search: also search every program for itself (see ``improve``), in hundreds of episodes each.
-        linked: programs whose executables are compared too.
+        search: also search every program for itself, in hundreds of episodes each, where decisions have two answers.
+        linked: programs whose executables are compared too, as embedded/test; where size counts.
         environment: arguments of all environments, beside those of the policy.
 
     Raises:

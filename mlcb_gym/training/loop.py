@@ -3,6 +3,7 @@
 
 import time
 from dataclasses import dataclass
+from math import isfinite
 
 from rich.console import Console
 
@@ -48,7 +49,7 @@ class Loop:
         Raises:
             KeyboardInterrupt: Ctrl-C; the run is saved as it is then.
         """
-        self._started = time.monotonic()
+        self._started = self._begun = self._updated = time.monotonic()
         run, every = self.trainer.run, self.budget.validate_every
         judges = len(self.trainer.validation_programs)
         self._say(f"{run.spec['task']} {run.recipe.algorithm}: {run.programs} programs, {judges} to validate, seed {run.recipe.seed}")
@@ -56,8 +57,9 @@ class Loop:
         with Interruption(lambda: self._say("Ctrl-C: stopping after this update; Ctrl-C again stops at once")) as interruption:
             if self.progress.iteration == 0:
                 self._validate()
+            self._begun = self._updated = time.monotonic()
             validated = True
-            while not interruption.asked and self._left() > 0:
+            while not interruption.asked and not self._is_spent():
                 self._update()
                 validated = self.progress.iteration % every == 0
                 if validated:
@@ -71,16 +73,25 @@ class Loop:
         if shares := self.trainer.shares:
             self.console.print(shares.table())
 
-    def _left(self) -> float:
-        """Return the seconds to the end of the budget; infinite where that is not known."""
-        elapsed, updates = time.monotonic() - self._started, self.progress.iteration - self._first_iteration
-        remaining = self.budget.iterations - self.progress.iteration
-        of_updates = remaining * elapsed / updates if updates else float("inf") if remaining > 0 else 0.0
-        return min(self.budget.seconds - elapsed, of_updates)
+    def _is_spent(self) -> bool:
+        """Whether the budget is used up."""
+        return self.progress.iteration >= self.budget.iterations or time.monotonic() - self._started >= self.budget.seconds
+
+    def _left(self) -> float | None:
+        """Return the seconds to the end of the budget, at the pace of the updates until now; None where that is not known."""
+        now, updates = time.monotonic(), self.progress.iteration - self._first_iteration
+        left = self.budget.seconds - (now - self._started)
+        if isfinite(self.budget.iterations):
+            if not updates:
+                return None
+            pace = (self._updated - self._begun) / updates
+            left = min(left, (self.budget.iterations - self.progress.iteration) * pace - (now - self._updated))
+        return max(left, 0.0) if isfinite(left) else None
 
     def _update(self) -> None:
         """Update the policy, and draw the curves."""
         update = self.trainer.update()
+        self._updated = time.monotonic()
         self._ratio = update.ratio
         self.curves.add(self.progress.steps, update.scalars)
         self.curves.add_actions(self.progress.steps, update.actions, self.trainer.num_actions)
@@ -97,13 +108,13 @@ class Loop:
 
     def _status(self) -> str:
         """Return the line of the display."""
-        elapsed, left = time.monotonic() - self._started, self._left()
+        elapsed = time.monotonic() - self._started
         return status_line(
             iteration=self.progress.iteration,
             rate=(self.trainer.steps - self._first_steps) / elapsed if elapsed > 1 else None,
             ratio=self._ratio,
             best=self.progress.best_ratio,
-            left=max(left, 0.0) if left < float("inf") else None,
+            left=self._left(),
             done=self._doing,
         )
 
