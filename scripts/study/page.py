@@ -134,7 +134,7 @@ def write(folder: Path, results: Results) -> None:
         "",
     ]
     for task, lines in tables.items():
-        text += [f"## {task}", "", *_table(lines), ""]
+        text += [f"## {task}", "", f"Ratios of {SUBJECTS[task].measured}.", "", *_table(lines), ""]
     text += [
         "## How it was measured",
         "",

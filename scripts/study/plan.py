@@ -25,20 +25,26 @@ class Subject:
     """A task of the study.
 
     Args:
+        measured: what the ratios are of.
         methods: the methods that are compared, beside the untrained network and the policies that do not learn.
         arguments: of its environment, in training and search.
     """
 
+    measured: str
     methods: tuple[str, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+BYTES = "bytes of all allocated sections but BSS, to those by -Oz"
+THROUGHPUT = "reciprocal throughput of the loops by LLVM's cost model, without caches, to that by -O3: no run time"
+EXECUTED = "copies, loads, stores and rematerialisations that are executed, by block frequency, to those of LLVM's greedy allocator"
+
 SUBJECTS = {
-    "posetrl": Subject(("PPO", "DQN", "ES", IMITATION, IMITATION_PPO, SEARCH)),
-    "inliner": Subject(("PPO", "DQN", "ES", IMITATION, IMITATION_PPO, SEARCH), {"reward": "object", "context": True}),
-    "loop_distribution": Subject(("PPO", "ES", IMITATION, IMITATION_PPO, SEARCH)),
-    "eviction": Subject(("PPO", "ES", IMITATION)),
-    "priority": Subject(("PPO", "ES")),
+    "posetrl": Subject(BYTES, ("PPO", "DQN", "ES", IMITATION, IMITATION_PPO, SEARCH)),
+    "inliner": Subject(BYTES, ("PPO", "DQN", "ES", IMITATION, IMITATION_PPO, SEARCH), {"reward": "object", "context": True}),
+    "loop_distribution": Subject(THROUGHPUT, ("PPO", "ES", IMITATION, IMITATION_PPO, SEARCH)),
+    "eviction": Subject(EXECUTED, ("PPO", "ES", IMITATION)),
+    "priority": Subject(EXECUTED, ("PPO", "ES")),
 }
 
 
