@@ -47,8 +47,13 @@ DOCUMENTS = {
         "docs/rl4real.md",
         "docs/loop_distribution.md",
     ),
-    "Results": tuple(f"docs/{name}.md" for name in ("results", "projects", "learning", "study/README", "benchmarks", "training_faults", "attacks")),
-    "Inside": ("docs/architecture.md", "docs/protocol.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    "Results": tuple(f"docs/{name}.md" for name in ("results", "projects", "learning", "study/README", "benchmarks")),
+    "Inside": (
+        *(f"docs/{name}.md" for name in ("architecture", "protocol", "security", "attacks", "training_faults")),
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ),
 }
 """The documents of the tree, by section."""
 ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Results", "Commands", "Reference", "Inside")
@@ -81,7 +86,7 @@ MODULES = (
 TITLES = {
     "index.md": "Home",
     "coming-from.md": "Comparison",
-    "vulnerabilities.md": "Security: in short",
+    "vulnerabilities.md": "Report a flaw",
     **{f"policies/{task}.md": task for task in shipped()},
     **{f"reference/{module}.md": module.removeprefix("mlcb_gym.") for module in MODULES},
 }

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from textwrap import indent
 
 from mlcb_gym.envs.options import arguments_of
+from mlcb_gym.session.request import Limits
 from mlcb_gym.spec import TaskSpec, table
 
+LIMITS = Limits()
 ARGUMENTS = {
     "programs": ('``"embedded/train"``', "paths of .c, .cpp, .bc or .ll files, folders, or names of corpora"),
     "forbidden": ("()", "indices of actions that are never allowed"),
     "compiler": ('``"plugin"``', 'the worker of this package; or ``"stock"``, an untouched compiler'),
     "target": ("the module's", "``Target``: triple and CPU that code is generated for"),
-    "limits": ("``Limits()``", "CPU time, wall-clock time of a turn, and memory of one episode"),
+    "limits": (
+        "``Limits()``",
+        f"CPU time of an episode ({LIMITS.cpu_seconds} s), wall-clock time of a turn ({LIMITS.turn_seconds:g} s), and memory "
+        f"({LIMITS.memory_bytes >> 30} GiB)",
+    ),
     "verify": ("False", "run LLVM's verifier after every action"),
     "session": (
         "None",

@@ -43,13 +43,13 @@ class FunctionPosetRLEnv(FunctionSizeEnv):
     {observations}
 
     ## Rewards
-    - ``"size"``: (size before - size after) / size of ``-Oz``, in bytes of all allocated sections but BSS, unwind tables included.
+    - ``"size"``: (default - final) / default, in bytes of all allocated sections but BSS, unwind tables included; default is the size by ``-Oz``.
     - ``"text"``: the same for bytes of ``.text``.
     - ``"weighted"``: the same for both: the size, and ``text_weight`` times the bytes of ``.text``.
     - ``"none"``: 0, and nothing is measured.
 
-    The return is 1 - final / that of ``-Oz``, paid at the end. With ``dense`` every step is paid the decrease in size since the last one. An illegal
-    action, or one that the compiler does not survive, makes the return -1.
+    The reward is paid at the end. With ``dense`` every step is paid the decrease in size since the last one, the first one that since ``-Oz``, so
+    that the return is the same. An illegal action, or one that the compiler does not survive, makes the return -1.
 
     ## Starting State
     A program drawn from ``programs``, or ``options={"program": uri}``, after the light pipeline, at its first function that has a choice. A program

@@ -145,7 +145,7 @@ class PosetRLEnv(CompilerEnv):
     ## Arguments
     | argument | default | meaning |
     |---|---|---|
-    | ``actions`` | ``"default"`` | ``"default"``, ``"odg"``, ``"manual"``, a file with one pipeline text a line, or the texts |
+    | ``actions`` | ``"default"`` | a list that ships (``"default"``, ``"odg"``, ...), a file with one pipeline text a line, or the texts |
     | ``reward`` | ``"size"`` | see Rewards; or an ``Objective`` of your own |
     | ``observation`` | ``"flow-aware"`` | kind of IR2Vec embedding; the other is ``"symbolic"`` |
     | ``dense`` | True | measure after every step; otherwise at the end alone, where the whole return is paid |
