@@ -20,7 +20,12 @@ COLUMNS: Mapping[str, Callable[[Built], float]] = {
     "memory": lambda built: built.build.memory,
     "run time": lambda built: min(built.runs, default=0.0),
 }
-EACH = {"linked bytes": ("bytes", "{:.0f}"), "CPU of the build": ("seconds", "{:.2f}"), "memory": ("MiB", "{:.0f}")}
+EACH = {
+    "linked bytes": ("bytes", "{:.0f}"),
+    "CPU of the build": ("seconds", "{:.2f}"),
+    "memory": ("MiB", "{:.0f}"),
+    "run time": ("seconds", "{:.2f}"),
+}
 """The columns that are shown of every project, with their units and how they are written."""
 LEAST_SECONDS = 0.2
 """Ratios of shorter times say nothing."""
@@ -35,8 +40,8 @@ level; they were taught at -Oz (posetrl, inliner, function_size, function_posetr
 
 Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
 are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of
-these processes: the guard's forks are processes too, and share theirs. Run time is the processor time of a workload of a project's users, the fastest
-of {runs} in turns. The last row is stock against stock: what differs there is noise.
+these processes: the guard's forks are processes too, and share theirs, so that it does not say what many compilers at once take. Run time is the
+processor time of a workload of a project's users, the fastest of {runs} in turns. The last row is stock against stock: what differs there is noise.
 
 {machine}.
 
