@@ -20,7 +20,7 @@ from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.errors import CompilerError, SessionLost, TrainingError
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import episode, play, play_in_order, replay
 from mlcb_gym.rollout.random_policy import random
@@ -28,7 +28,8 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
-from mlcb_gym.training.imitation.distill import Outcomes, regret_of_candidates, warm_start
+from mlcb_gym.training.imitation.distill import Outcomes, expected_regret, regret_of_candidates, warm_start
+from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
@@ -177,6 +178,20 @@ def test_doubt_counts_against_other_answers_than_the_compilers_own(told: list[in
     decision = Decision((), {"its_default": np.array(told)}, 1.0, np.exp([0.01, 0.0, 0.02]), 1.0)
     outcomes = Outcomes.of([[decision]], Distillation(unit=0.01, margin=0.01), "its_default")
     assert outcomes.regrets.tolist() == pytest.approx(np.array(expected))
+
+
+def test_masked_action_leaves_the_gradient_of_a_heavy_decision_a_number() -> None:
+    logits = torch.tensor([[0.0, 1.0, torch.finfo(torch.float32).min]], requires_grad=True)
+    (1e6 * expected_regret(logits, torch.tensor([[0.0, 1.0, 20.0]]), entropy=0.1)).sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.isfinite().all()
+    assert logits.grad[0, 2] == 0
+
+
+def test_loss_that_is_no_number_is_one_line() -> None:
+    module = torch.nn.Linear(1, 1)
+    with pytest.raises(TrainingError, match=r"^the gradient of the loss is nan, expected a number: a lower distillation.lr may help$"):
+        minimize(module, lambda rows: module.weight.sum() * float("nan"), 1, Distillation(epochs=1))
 
 
 def least_of_all_draws(logits: torch.Tensor, regrets: torch.Tensor, draws: int) -> float:

@@ -148,14 +148,24 @@ def fit(
 def _loss(module: MaskedPolicyGradient, outcomes: Outcomes, rows: Tensor, recipe: Recipe) -> Tensor:
     observation = {name: value[rows] for name, value in outcomes.observations.items()}
     logits, features = module.rated(module.network, {Columns.OBS: observation})
-    logs, distillation = logits.log_softmax(dim=1), recipe.distillation
-    expected = (logs.exp() * (outcomes.regrets[rows] + distillation.entropy * logs)).sum(dim=1)
+    distillation = recipe.distillation
+    expected = expected_regret(logits, outcomes.regrets[rows], distillation.entropy)
     if distillation.candidates > 1:
         expected = expected + distillation.candidates_weight * regret_of_candidates(logits, outcomes.regrets[rows], distillation.candidates)
     limit = recipe.shaping.limit
     returns = recipe.shaping.scale * outcomes.gains[rows].clamp(-limit, limit)
     value_loss = functional.mse_loss(module.value(features).squeeze(1), returns)
     return (outcomes.weights[rows] * expected).mean() + 0.1 * value_loss
+
+
+def expected_regret(logits: Tensor, regrets: Tensor, entropy: float) -> Tensor:
+    """Return the expected regret where actions are drawn, less the entropy times ``entropy``, ``[n]``; of logits and regrets ``[n, actions]``."""
+    logs = logits.log_softmax(dim=1).clamp(min=IMPOSSIBLE)
+    return (logs.exp() * (regrets + entropy * logs)).sum(dim=1)
+
+
+IMPOSSIBLE = -200.0
+"""The logarithm of a probability that is 0 as a float32. That of a masked action, times a weight, would exceed all numbers."""
 
 
 def regret_of_candidates(logits: Tensor, regrets: Tensor, candidates: int) -> Tensor:

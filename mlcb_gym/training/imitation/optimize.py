@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.recipe import Distillation
 
 
@@ -16,7 +17,11 @@ def limit_threads() -> None:
 
 
 def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
-    """Minimise a loss by AdamW over shuffled batches of ``rows`` rows, with one cycle of the learning rate; ``loss`` gets the rows of a batch."""
+    """Minimise a loss by AdamW over shuffled batches of ``rows`` rows, with one cycle of the learning rate; ``loss`` gets the rows of a batch.
+
+    Raises:
+        TrainingError: the loss, or a weight, is no longer a number.
+    """
     limit_threads()
     optimizer = torch.optim.AdamW(module.parameters(), lr=distillation.lr, weight_decay=distillation.weight_decay)
     steps = distillation.epochs * -(-rows // distillation.batch)
@@ -26,6 +31,8 @@ def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, dis
         for drawn in torch.randperm(rows).split(distillation.batch):
             optimizer.zero_grad()
             loss(drawn).backward()
-            torch.nn.utils.clip_grad_norm_(module.parameters(), distillation.clip)
+            norm = torch.nn.utils.clip_grad_norm_(module.parameters(), distillation.clip)
+            if not norm.isfinite():
+                raise TrainingError(f"the gradient of the loss is {norm.item()}, expected a number: a lower distillation.lr may help")
             optimizer.step()
             schedule.step()
