@@ -18,7 +18,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from mlcb_gym.agents import BatchEnvRunner, MaskedPolicyGradient
 from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.training_env import Environment
+from mlcb_gym.training.training_env import Environment, apart
 from tests.support import known_optimum  # noqa: F401  (registers KnownOptimum-v0)
 
 STEPS, TIMES = 30, 4
@@ -82,6 +82,30 @@ def test_chunks_of_an_episode_have_its_name_and_follow_one_another() -> None:
         for before, after in pairwise(parts):
             assert (before.is_done, before.t) == (False, after.t_started)
             assert np.array_equal(before.get_observations(-1)["embedding"], after.get_observations(0)["embedding"])
+
+
+def test_whole_episodes_go_on_where_the_sampling_before_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int | None] = []
+    reset = BatchEnvRunner._try_env_reset
+
+    def noted(runner: BatchEnvRunner, *, seed: int | None, options: Any) -> Any:
+        seeds.append(seed)
+        return reset(runner, seed=seed, options=options)
+
+    monkeypatch.setattr(BatchEnvRunner, "_try_env_reset", noted)
+    runner = BatchEnvRunner(config=config("mlgo"), worker_index=0, num_workers=0)
+    episodes = [episode for _ in range(8) for episode in runner.sample(explore=True)]
+    counted = runner.get_metrics()["num_env_steps_sampled_lifetime"].peek()
+    kept = sum(len(runner._kept) - runner._chunks[index].first for index in np.flatnonzero(~runner._resetting))
+    runner.stop()
+    assert seeds == [7]
+    assert all(episode.is_done and episode.t_started == 0 for episode in episodes)
+    assert sum(map(len, episodes)) + kept == counted  # no step is lost
+
+
+def test_processes_with_neighbouring_seeds_share_no_stream() -> None:
+    streams = [apart(seed) + index for seed in range(8) for index in range(64)]
+    assert len(set(streams)) == len(streams)
 
 
 def test_script_of_ones_own_learns_with_it() -> None:

@@ -2,7 +2,7 @@
 """RLlib's env runner without its work on every single step of every environment."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -48,6 +48,10 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.rewards)
+
+    def since(self, first: int) -> "Recording":
+        """Return the part that begins with the observation ``first``."""
+        return Recording(self.observations[first:], self.actions[first:], self.rewards[first:], self.outputs[first:])
 
     def add(self, observation: Any, action: Any, rewards: np.ndarray, outputs: Columnwise) -> None:
         self.observations.append(observation)
@@ -104,10 +108,14 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     For ``config.env_runners(env_runner_cls=BatchEnvRunner)``, with a vector environment whose observations are arrays of their own at each
     step, and a module that takes observations as they are, as those of this package do. RLlib's connectors between environment and module,
     its callbacks of episodes and of single steps, and ``infos`` are left out.
+
+    With ``batch_mode="complete_episodes"`` episodes that are under way at the end of a sampling go on in the next one. RLlib's own runner drops them,
+    and seeds the environments anew for each sampling: long episodes would never be learnt from, and the same few programs be drawn again.
     """
 
     _needs_initial_reset: bool
     _observation: Any
+    _kept: Recording
     _chunks: list[Chunk]
     _resetting: np.ndarray
 
@@ -120,11 +128,12 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         random_actions: bool = False,
         force_reset: bool = False,
     ) -> list[SingleAgentEpisode]:
-        if force_reset or num_episodes is not None or self._needs_initial_reset:
+        goes_on = num_episodes is not None and self.config.batch_mode == "complete_episodes" and not self.config.in_evaluation
+        if force_reset or self._needs_initial_reset or (num_episodes is not None and not goes_on):
             self._reset()
-        self._needs_initial_reset = num_episodes is not None
+        self._needs_initial_reset = num_episodes is not None and not goes_on
         self.module.eval()  # once, not at every step
-        recording, steps = Recording([self._observation]), 0
+        recording, steps = self._kept, 0
         ended: list[tuple[Any, ...]] = []
         while steps < num_timesteps if num_timesteps is not None else len(ended) < (num_episodes or 0):
             outputs = {Columns.ACTIONS: self.env.action_space.sample()} if random_actions else self._decide(explore, steps)
@@ -142,7 +151,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
                 ended.append((index, self._chunks[index], len(recording), how))
         if not recording:
             return []
-        done, going = self._left(recording, ended[:num_episodes])
+        done, going = self._left(recording, ended if goes_on else ended[:num_episodes], goes_on=goes_on)
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
         self._increase_sampled_metrics(steps, len(done))
         return done if num_timesteps is None else done + going
@@ -151,7 +160,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         """Begin an episode in every sub-environment; those under way are dropped."""
         self._ongoing_episodes_for_metrics.clear()
         self._observation, _ = self._try_env_reset(seed=self._seed if self._needs_initial_reset else None, options=None)
-        self._chunks = [Chunk() for _ in range(self.num_envs)]
+        self._chunks, self._kept = [Chunk() for _ in range(self.num_envs)], Recording([self._observation])
         self._resetting = np.zeros(self.num_envs, bool)
 
     def _decide(self, explore: bool, steps: int) -> Columnwise:
@@ -176,13 +185,22 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         tensor = torch.from_numpy(array).to(self._device)
         return tensor.float() if tensor.is_floating_point() else tensor
 
-    def _left(self, recording: Recording, ended: Sequence[tuple[Any, ...]]) -> tuple[list[SingleAgentEpisode], list[SingleAgentEpisode]]:
-        """Return the episodes that have ended, and what there is of the others, which go on with the next sampling."""
+    def _left(
+        self, recording: Recording, ended: Sequence[tuple[Any, ...]], *, goes_on: bool
+    ) -> tuple[list[SingleAgentEpisode], list[SingleAgentEpisode]]:
+        """Return the episodes that have ended, and what there is of the others; or keep that, where episodes go on with the next sampling."""
         batched, spaces = recording.batched(self._weights_seq_no), self.get_spaces()[INPUT_ENV_SINGLE_SPACES]
         done = [batched.episode(index, chunk, end, spaces, **how) for index, chunk, end, how in ended]
         self._done_episodes_for_metrics.extend(done)
-        going = []
-        for index in np.flatnonzero(~self._resetting):
+        running = np.flatnonzero(~self._resetting)
+        if goes_on:
+            first = min((self._chunks[index].first for index in running), default=len(recording))
+            self._kept = recording.since(first)
+            for index in running:
+                self._chunks[index] = replace(self._chunks[index], first=self._chunks[index].first - first)
+            return done, []
+        self._kept, going = Recording([self._observation]), []
+        for index in running:
             chunk, length = self._chunks[index], len(recording) - self._chunks[index].first
             if length:
                 going.append(batched.episode(index, chunk, len(recording), spaces))

@@ -112,9 +112,10 @@ class TrainingEnv(VectorWrapper):
         self._lengths = np.zeros(self.num_envs, int)
         self._resetting = np.zeros(self.num_envs, bool)
 
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Resets the sub-environments; those of processes with neighbouring seeds draw other programs."""
         with self._timed():
-            result = self.env.reset(**kwargs)
+            result = self.env.reset(seed=apart(seed) if isinstance(seed, int) else seed, options=options)
         self._resetting[:] = False
         self._lengths[:] = 0
         return result
@@ -165,6 +166,11 @@ class TrainingEnv(VectorWrapper):
         yield
         self.seconds += time.perf_counter() - started
         self.waited += self.unwrapped.timing.waiting - waited
+
+
+def apart(seed: int) -> int:
+    """Return a seed far from those of the neighbours of ``seed``: RLlib's processes have successive ones, and so have their sub-environments."""
+    return int(np.random.SeedSequence(seed).generate_state(1)[0])
 
 
 def training_env(algorithm: Algorithm) -> TrainingEnv:
