@@ -15,13 +15,15 @@ from typer.testing import CliRunner
 from mlcb_gym import _native, toolchain
 from mlcb_gym.cli import log as log_command
 from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs import env_class
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.errors import PolicyError, TaskError
+from mlcb_gym.errors import CompilerError, PolicyError, TaskError
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout import log as logs
 from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
+from mlcb_gym.training.recorded import RecordedDecisions
 from tests.support.posetrl import ACTIONS
 
 NUMPY = {"float": "f4", "double": "f8"} | {f"{sign}int{bits}_t": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -95,9 +97,17 @@ def test_episode_is_recorded_as_it_was_played(env: PosetRLEnv, tmp_path: Path) -
 
 
 def test_failed_program_is_said_and_the_others_recorded(env: PosetRLEnv, tmp_path: Path) -> None:
-    recorded = logs.record(env, env.programs, lambda observation: 99, tmp_path / "failed.log")
+    actions = iter([99, len(env.actions) - 1])
+    recorded = logs.record(env, [*env.programs, *resolve("embedded/train/fft")], lambda observation: next(actions), tmp_path / "failed.log")
     assert recorded.failed == {"sum.c": "illegal action 99: action_mask does not allow it"}
-    assert recorded.episodes == 0
+    assert recorded.episodes == 1
+
+
+def test_log_stays_as_it_is_where_no_program_can_be_recorded(env: PosetRLEnv, tmp_path: Path) -> None:
+    (tmp_path / "old.log").write_text("before")
+    with pytest.raises(CompilerError, match=r"^no program could be recorded; sum.c: illegal action 99: action_mask does not allow it$"):
+        logs.record(env, env.programs, lambda observation: 99, tmp_path / "old.log")
+    assert [(path.name, path.read_text()) for path in tmp_path.glob("*.log")] == [("old.log", "before")]
 
 
 def test_llvms_own_log_is_read_and_written_to_the_byte(tmp_path: Path) -> None:
@@ -199,6 +209,16 @@ def test_default_is_oz_and_nothing_more(env: PosetRLEnv) -> None:
     observation, _ = env.reset()
     assert env.actions[env.default_action(observation | {"progress": np.array(0, np.float32)})] == "default<Oz>"
     assert env.actions[env.default_action(observation | {"progress": np.array(0.5, np.float32)})] == "stop"
+
+
+@pytest.mark.parametrize("task", ["inliner", "function_size", "eviction"])
+def test_decisions_of_every_kind_of_task_are_recorded_and_learnt_from(task: str, tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    assert "in 1 episodes" in run("record", task, "--programs", "embedded/train/fft", "-o", log)
+    made: Any = env_class(task)
+    with closing(made(programs="embedded/train/fft")) as env:
+        batch = RecordedDecisions([str(log)], env, seed=1).sample(4)
+    assert batch.env_steps() == 4
 
 
 @pytest.mark.parametrize("policy", ["default:", "random", str(shipped()["posetrl"])])

@@ -11,7 +11,6 @@ import typer
 from mlcb_gym.cli.shared_options import EnvArguments, Seed, Task
 from mlcb_gym.cli.task_options import ANY_OPTION, TaskCommand, task_options
 from mlcb_gym.envs import env_class
-from mlcb_gym.errors import CompilerError
 
 app = typer.Typer(help="Logs in the format of LLVM's -training-log, which MLGO's tools read.", no_args_is_help=True)
 
@@ -72,6 +71,4 @@ def record(
         recorded = logs.record(made, chosen, choose, output, episodes=episodes)
     for context, error in recorded.failed.items():
         print(f"{context}: {error}", file=sys.stderr)
-    if not recorded.episodes:
-        raise CompilerError("no program could be recorded")
     print(f"{output}: {recorded.decisions} decisions in {recorded.episodes} episodes")

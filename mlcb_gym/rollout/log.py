@@ -45,17 +45,18 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
     ``name#2`` and so on.
 
     The log has a feature for each tensor of the observation, padded with zeros where its length varies, and the decision as the last one; the
-    reward as the score. The steps before a failure are kept.
+    reward as the score. The steps before a failure are kept. The file is there once it is whole.
 
     Raises:
         InvalidArgument: the format cannot hold the task: it has strings, or several agents.
         SystemError: the file cannot be written.
+        CompilerError: no episode could be played to its end.
     """
     header = _native.log_header(env.task_spec.json, True)
     agent = env.task_spec.agents[0]
     counts: Counter[str] = Counter()
     failed: dict[str, str] = {}
-    with closing(_native.LogWriter(str(path), header)) as log:
+    with replacing(path) as unfinished, closing(_native.LogWriter(str(unfinished), header)) as log:
         for program in programs:
             for number in range(1, episodes + 1):
                 context = program.name if number == 1 else f"{program.name}#{number}"
@@ -66,10 +67,12 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
                 except MlcbError as error:
                     failed[context] = str(error)
                 for step in steps:
-                    tensors = {tensor.name: tensor.padded(np.asarray(step.observation[tensor.name])) for tensor in agent.inputs}
+                    tensors = {tensor.name: tensor.padded(step.observation.get(tensor.name)) for tensor in agent.inputs}
                     decision = {agent.advice["name"]: np.array([env.advice(step.action)])}
                     log.write(context, tensors | decision, np.array([step.reward], np.float32))
                 counts["decisions"] += len(steps)
+        if not counts["episodes"]:
+            raise CompilerError("; ".join(["no program could be recorded", *(f"{context}: {error}" for context, error in failed.items())][:2]))
     return Recorded(counts["episodes"], counts["decisions"], failed)
 
 

@@ -74,6 +74,9 @@ def _columns(log: Path, env: CompilerEnv, *, rewarded: bool) -> tuple[dict[str, 
     observations = {}
     for name, space in env.observation_space.items():
         shape = space.shape or ()
+        if name == MASK and name not in arrays:  # as in LLVM's own logs
+            observations[name] = np.ones((count, *shape), space.dtype)
+            continue
         column = arrays[name]
         if column[0].size != prod(shape):
             raise TrainingError(f"{log}: {name} has {column[0].size} elements, expected {prod(shape)}, as {task} is bound")
