@@ -16,6 +16,7 @@ from rich.console import Console
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.fixed_sequences import FixedSequences
+from mlcb_gym.envs.objective import LEAST_RATIO
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
 from mlcb_gym.envs.record import SMALLER
 from mlcb_gym.errors import ProgramError, ToolchainError
@@ -34,6 +35,13 @@ OZ, BEST_FIXED = "-Oz", "best fixed sequence"
 SIZE = {"size": ("size", "size_oz"), "text": ("text", "text_oz")}
 RATIOS = [0.9, 0.8, 1.1, 1.0]
 PROJECTS = ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(("own", "default", "ratio"), [(50.0, 100.0, 0.5), (0.0, 100.0, LEAST_RATIO), (50.0, 0.0, 51.0), (0.0, 0.0, 1.0)])
+def test_metric_of_0_counts_as_it_was_measured(own: float, default: float, ratio: float) -> None:
+    trace = Trace("p", (0,), (0.9,), measured={"executed": own, "executed_default": default})
+    assert trace.scored_in("executed", "executed_default") == ratio
+    assert trace.scored_in("cost", "cost_default") == 0.9
 
 
 def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:

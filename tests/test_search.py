@@ -27,6 +27,7 @@ from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
+from mlcb_gym.search.counterfactual import counterfactuals
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
 from mlcb_gym.training.imitation.distill import Outcomes, expected_regret, regret_of_candidates, warm_start
 from mlcb_gym.training.imitation.optimize import minimize
@@ -145,6 +146,13 @@ class ForkingToy(ToyEnv):
     def observation(self) -> Any:
         return self._observation()
 
+    @property
+    def program(self) -> ToyProgram:
+        return ToyProgram(self._program, "")
+
+    def action_masks(self) -> np.ndarray:
+        return np.ones(self.num_actions, bool)
+
 
 def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
     env = ForkingToy()
@@ -159,6 +167,48 @@ def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> Non
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
     found = list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
+
+
+class FrailToy(ForkingToy):
+    """The toy on a machine that fails at the steps of given numbers."""
+
+    def __init__(self, *failing: int) -> None:
+        super().__init__()
+        self._steps, self._failing = [0], failing
+
+    def step(self, action: Any) -> Any:
+        self._steps[0] += 1
+        if self._steps[0] in self._failing:
+            return self._observation(), 0.0, False, True, {"program": self._program, "error": "the worker was killed"}
+        return super().step(action)
+
+
+def searches(env: ForkingToy) -> list[Callable[[Any], list[Decision]]]:
+    return [partial(beam_search, env, beam=BeamSearch()), partial(counterfactuals, env, policy=lambda observation: 0)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["beam", "counterfactual"])
+def test_search_is_repeated_where_the_machine_failed(kind: int, tmp_path: Path) -> None:
+    (whole,) = search_all(searches(ForkingToy())[kind], [ToyProgram("toy:1", "0" * 64)], tmp_path / "whole")  # type: ignore[list-item]
+    (found,) = search_all(searches(FrailToy(9))[kind], [ToyProgram("toy:1", "0" * 64)], tmp_path / "frail")  # type: ignore[list-item]
+    assert found.error is None
+    assert [d.outcomes.tolist() for d in found.decisions] == [d.outcomes.tolist() for d in whole.decisions]
+
+
+def test_search_that_the_machine_ends_again_and_again_is_not_written(tmp_path: Path) -> None:
+    frail = FrailToy(*range(9, 10_000))
+    (found,) = search_all(searches(frail)[0], [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
+    assert found.error == "the worker was killed"
+    assert not list(tmp_path.iterdir())
+    assert not frail.open
+
+
+def test_sequence_that_the_machine_ended_is_played_again(tmp_path: Path) -> None:
+    matrix = evaluate_sequences([FrailToy(1)], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "matrix.jsonl")
+    assert matrix.ratios.tolist() == [[pytest.approx(OPTIMUM)]]
+    with pytest.raises(SessionLost, match=r"^toy:0: the worker was killed$"):
+        evaluate_sequences([FrailToy(*range(100))], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "lost.jsonl")
+    assert (tmp_path / "lost.jsonl").read_text() == ""
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:

@@ -58,12 +58,18 @@ class Objective:
         return float(self.of_step(self.at_start(after) if self.from_baseline and step == 1 else before, after))
 
 
+LEAST_RATIO = 1e-3
+"""What a metric that falls to 0 counts as, in logarithms and geometric means."""
+
+
 def ratio_of(pair: tuple[str, str] | None, metrics: Metrics) -> float | None:
-    """Return a metric divided by its baseline, or 1 more than the metric where the baseline is 0; None where they were not measured."""
+    """Return a metric divided by its baseline, ``LEAST_RATIO`` at least, or 1 more than the metric where the baseline is 0; None where they were not
+    measured.
+    """
     if pair is None or not set(pair) <= set(metrics):
         return None
     own, baseline = (metrics[name] for name in pair)
-    return float(own / baseline) if baseline else 1.0 + own
+    return max(float(own / baseline), LEAST_RATIO) if baseline else 1.0 + own
 
 
 def default_of(metric: str) -> str:

@@ -10,7 +10,7 @@ from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.rollout.play import Decide, Script, episode, play_in_order
+from mlcb_gym.rollout.play import Decide, Script, episode, persistent, play_in_order
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.trace import Trace
 
@@ -30,9 +30,9 @@ class Bench:
         return self.play(partial(episode, choose=choose), label, **arguments)
 
     def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
-        """Return the result of a script on each program, in their order."""
+        """Return the result of a script on each program, in their order; where the machine failed, of another attempt."""
         shown = track(self.programs, description=label, transient=True, disable=not sys.stdout.isatty())
-        return play_in_order(self._pool.envs(**arguments), map(script, shown))
+        return play_in_order(self._pool.envs(**arguments), (persistent(partial(script, program)) for program in shown))
 
     def unchanged(self) -> list[Trace]:
         """Return the traces of programs that are left to the compiler's own heuristic."""

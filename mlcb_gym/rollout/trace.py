@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mlcb_gym.envs.objective import ratio_of
 from mlcb_gym.envs.record import Action
 
 FAILED_RATIO = 2.0
@@ -52,9 +53,8 @@ class Trace:
 
     def scored_in(self, own: str, heuristic: str) -> float:
         """Return the ratio of another pair of metrics; ``scored`` where they were not measured."""
-        if self.error is None and self.measured.get(own) and self.measured.get(heuristic):
-            return self.measured[own] / self.measured[heuristic]
-        return self.scored
+        ratio = None if self.error else ratio_of((own, heuristic), self.measured)
+        return self.scored if ratio is None else ratio
 
 
 def geomean(ratios: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.errors import TaskError
+from mlcb_gym.errors import SessionLost, TaskError
 from mlcb_gym.rollout.play import PARALLEL
 from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision, back_up
@@ -83,6 +83,8 @@ def _try_all(env: CompilerEnv, taken: Actions, made: ExitStack) -> tuple[Decisio
             clone.send(action)
         for action, clone in working.items():
             *_, terminated, truncated, info = clone.receive()
+            if truncated and "error" in info:
+                raise SessionLost(info["error"])
             if "error" not in info:
                 outcomes[action] = info["ratio"]
             if terminated or truncated:

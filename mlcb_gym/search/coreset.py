@@ -4,12 +4,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlcb_gym.rollout.play import Script, SplitEnv, name_of, play, replay
+from mlcb_gym.errors import SessionLost
+from mlcb_gym.rollout.play import Script, SplitEnv, name_of, persistent, play, replay
 from mlcb_gym.rollout.trace import Trace
 
 Actions = tuple[int, ...]
@@ -45,13 +47,19 @@ class Matrix:
 
 
 def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
-    """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again."""
+    """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again.
+
+    Raises:
+        SessionLost: the machine failed, time after time.
+    """
     known = _read(store)
     names = [name_of(program) for program in programs]
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
     with store.open("a", buffering=1) as lines:
         for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
+            if trace.lost:
+                raise SessionLost(f"{trace.program}: {trace.error}")
             ratio = trace.scored
             known[trace.program, sequence] = ratio
             lines.write(json.dumps({"program": trace.program, "sequence": sequence, "ratio": ratio}) + "\n")
@@ -60,7 +68,7 @@ def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequen
 
 
 def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]]:
-    trace = yield from replay(program, sequence)
+    trace = yield from persistent(partial(replay, program, sequence))
     return tuple(sequence), trace
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation, equal_priority
-from mlcb_gym.errors import CompilerError, TaskError
+from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.rollout.play import PARALLEL, Answer, Choose, Decide, Script, play_in_order
 from mlcb_gym.rollout.random_policy import rng_of
 from mlcb_gym.search.decisions import Actions, Decision
@@ -55,6 +55,7 @@ def counterfactuals(
     Raises:
         NoDecisions: the program leaves none.
         CompilerError: the compiler fails on what the policy decides.
+        SessionLost: the machine failed.
         TaskError: the environment measures nothing.
     """
     ratio, priorities = _played(env, program, policy, search_priority)
@@ -137,6 +138,8 @@ def _finish(contrasted: Sequence[_Contrasted], rest: Decide) -> None:
     """Play every clone from its action to the end, all at once, and note the outcome."""
     answers = play_in_order([c.clone for c in contrasted], (_continued(c.action, rest) for c in contrasted))
     for one, answer in zip(contrasted, answers, strict=True):
+        if answer.lost:
+            raise SessionLost(answer.info["error"])
         if "error" not in answer.info:
             one.decision.outcomes[one.action] = answer.info["ratio"]
 
@@ -160,5 +163,5 @@ def _step(env: CompilerEnv, action: int) -> bool:
     """Take an action; whether the episode goes on."""
     *_, terminated, truncated, info = env.step(action)
     if "error" in info:
-        raise CompilerError(f"{env.program.name}: {info['error']}")
+        raise (SessionLost if truncated else CompilerError)(f"{env.program.name}: {info['error']}")
     return not (terminated or truncated)

@@ -2,6 +2,7 @@
 """Decisions with known outcomes, and the folder of files that holds them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import numpy as np
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.record import Observation
-from mlcb_gym.errors import MlcbError, NoDecisions, TaskError
+from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError
+from mlcb_gym.rollout.play import ATTEMPTS
 
 Actions = tuple[int, ...]
 
@@ -68,7 +70,7 @@ def search_all(search_program: Callable[[Program], list[Decision]], programs: Se
         if file.exists():
             continue
         try:
-            decisions = search_program(program)
+            decisions = _searched(search_program, program)
         except NoDecisions:
             yield Found(program.name, [])
             continue
@@ -80,6 +82,14 @@ def search_all(search_program: Callable[[Program], list[Decision]], programs: Se
         if decisions:
             _write(file, decisions)
         yield Found(program.name, decisions)
+
+
+def _searched(search_program: Callable[[Program], list[Decision]], program: Program) -> list[Decision]:
+    """Search a program, and again where that was lost by a fault of the machine, ``ATTEMPTS`` times at most."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(SessionLost):
+            return search_program(program)
+    return search_program(program)
 
 
 def read_decisions(folder: Path) -> dict[str, list[Decision]]:

@@ -145,4 +145,5 @@ def _costs(cost: FunctionCost, first: Mapping[str, float], after: Mapping[str, f
     Example: its ``functions_saved`` rises from 10 to 13 over a function of default cost 50: it costs 47.
     """
     default = first[cost.function_default]
-    return {cost.name: default - (after[cost.functions_saved] - first[cost.functions_saved]), cost.default: default}
+    rest = default - (after[cost.functions_saved] - first[cost.functions_saved])
+    return {cost.name: max(rest, 0.0), cost.default: default}  # sums of a module are rounded
