@@ -14,13 +14,15 @@ import pytest
 import mlcb_gym
 from mlcb_gym import envs
 from mlcb_gym.cli.main import extra_with, main
+from mlcb_gym.cli.shared_options import training_programs
 from mlcb_gym.cli.task_options import env_parameters, task_options
-from mlcb_gym.corpus.programs import validation_of
+from mlcb_gym.corpus.programs import resolve, validation_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import experimental, policy_path, shipped
 from mlcb_gym.session import Limits
 from mlcb_gym.training.hyperparameters import hyperparameters
+from mlcb_gym.training.learnable import seen
 from mlcb_gym.training.registry import algorithms, recipe_class
 from tests.support.command_line import assert_one_line, mlcb
 
@@ -255,6 +257,18 @@ def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert task_options("paced", ["--pace", "3", "--speed", "2"], ["pace=4"]) == ({"pace": 4, "speed": 2},)
     with pytest.raises(TaskError, match=r"--pace x: expected int"):
         task_options("paced", ["--pace", "x"], None)
+
+
+def test_training_on_a_corpus_is_on_its_training_split() -> None:
+    assert training_programs("posetrl", None) == ["default/train"]
+    assert training_programs("posetrl", ["embedded", "debian/test", "folder/"]) == ["embedded/train", "debian/test", "folder/"]
+
+
+def test_programs_that_are_learnt_from_and_validated_on_are_said() -> None:
+    learnt, judged = resolve("embedded/train/fft"), resolve(["embedded/train/fft", "embedded/test/aes"])
+    said = "1 of 2 programs to validate are learnt from, as embedded/train/fft: the best checkpoint says little about others"
+    assert seen(learnt, judged) == said
+    assert seen(learnt, judged[1:]) == ""
 
 
 def test_training_split_is_validated_by_its_sibling() -> None:

@@ -38,7 +38,7 @@ def tasks_named(beginning: str) -> list[str]:
 
 
 Task = Annotated[str, typer.Argument(help="A task, as `mlcb list` names them.", parser=task_name, metavar="TASK", autocompletion=tasks_named)]
-PROGRAMS_HELP = "A corpus, a split of it, a folder or a file; repeatable. By default the training split of the task's corpus."
+PROGRAMS_HELP = "A corpus (its training split), a split of it, a folder or a file; repeatable. By default the task's corpus."
 ENV_HELP = "An argument of the environment, as max_steps=3; repeatable. `--max-steps 3` does the same."
 SEED_HELP = "The seed of all that is drawn at random."
 Programs = Annotated[list[str] | None, typer.Option(help=PROGRAMS_HELP)]
@@ -52,10 +52,12 @@ Seed = Annotated[int, typer.Option(help=SEED_HELP)]
 
 
 def training_programs(task: str, programs: list[str] | None) -> list[str]:
-    """Return the given programs; by default the training split of the task's corpus."""
+    """Return the given programs, of a whole corpus its training split; by default that of the task's corpus."""
+    from mlcb_gym.corpus.registry import CORPORA
     from mlcb_gym.envs import env_class
 
-    return programs or [f"{env_class(task).record.corpus}/train"]
+    given = programs or [env_class(task).record.corpus]
+    return [f"{uri}/train" if uri in CORPORA and "train" in CORPORA[uri].splits else uri for uri in given]
 
 
 def absolute(programs: list[str]) -> list[str]:

@@ -52,7 +52,7 @@ def train(
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
     from mlcb_gym.training import train as training
-    from mlcb_gym.training.learnable import find_programs
+    from mlcb_gym.training.learnable import find_programs, seen
 
     training.check_output(output, resume=resume)
     given = [name for name, value in _of_a_run(ctx).items() if value not in (None, False, [])]
@@ -67,7 +67,9 @@ def train(
         begun = replace(begun, decisions=tuple(str(folder.absolute()) for folder in decisions or ()), clone=clone)
         budget = options.budget(minutes, iterations, checkpoint_every)
         if not resume:  # a run holds its own
-            find_programs(begun.environment, begun.validation)  # what is wrong with them is known before anything starts
+            found = find_programs(begun.environment, begun.validation)  # what is wrong with them is known before anything starts
+            if note := seen(*found):
+                print(note)
     options.join(address)
     try:
         best = training.train(

@@ -48,6 +48,15 @@ def find_programs(environment: Environment, validation: Sequence[str]) -> tuple[
     return resolve(environment.arguments["programs"]), resolve(validation)
 
 
+def seen(learnt: Sequence[Program], judged: Sequence[Program]) -> str:
+    """Return what is to say where programs are both learnt from and validated on; nothing where none is."""
+    both = {program.digest for program in learnt} & {program.digest for program in judged}
+    names = [program.name for program in judged if program.digest in both]
+    if not names:
+        return ""
+    return f"{len(names)} of {len(judged)} programs to validate are learnt from, as {names[0]}: the best checkpoint says little about others"
+
+
 def _check_ratio(environment: Environment, env: Any) -> None:
     """Raise TrainingError where the metrics of a reward give no ratio to the compiler's own heuristic, which policies are compared by."""
     reward = environment.arguments.get("reward", "of this environment")
