@@ -50,6 +50,7 @@ from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
 from tests.support.allocation import CLANG, PROGRAM, ROUNDING, by_default, function_sizes, optimized, stock, without_minsize
 from tests.support.asking import with_policy
+from tests.support.command_line import assert_one_line, mlcb
 from tests.support.episodes import finish
 
 
@@ -291,3 +292,12 @@ def test_recipe_that_learns_no_value_says_so(tmp_path: Path) -> None:
         train(environment, recipe=recipe("dqn"), validation=resolve(PROGRAM), output=tmp_path, budget=Budget(iterations=1))
     with pytest.raises(TaskError, match="RegAllocPriority-v1: asks for a value, which is not cloned"):
         clone_heuristic(environment, recipe("mlgo"))
+
+
+def test_policy_that_could_not_be_compared_is_not_written(leaf: Path, tmp_path: Path) -> None:
+    environment, console = Environment("RegAllocEviction-v1", {"programs": PROGRAM}), Console(file=io.StringIO())
+    es = recipe("es", {"num_envs": 1, "statistics_episodes": 1})
+    last = train(environment, recipe=es, validation=resolve(PROGRAM), output=tmp_path / "run", budget=Budget(iterations=0), console=console)
+    done = mlcb("export", last, tmp_path / "policy", "--programs", leaf)
+    assert_one_line(done, f"{leaf}: nothing is decided there, so nothing can be compared")
+    assert [path.name for path in tmp_path.iterdir() if "policy" in path.name] == []

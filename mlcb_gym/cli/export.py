@@ -11,7 +11,7 @@ import typer
 from mlcb_gym.cli.experimental import mention_experimental
 from mlcb_gym.cli.shared_options import POLICY, Cpu
 from mlcb_gym.envs import env_class
-from mlcb_gym.errors import PolicyError, ToolchainError
+from mlcb_gym.errors import MlcbError, PolicyError, ToolchainError
 
 
 def export(
@@ -24,18 +24,23 @@ def export(
     cpu: Cpu = None,
     trust: Annotated[bool, typer.Option("--trust", help="Read the pickles, which are code, of a checkpoint that has nothing else.")] = False,
 ) -> None:
-    """Write a policy folder from a checkpoint, and check that every runtime decides alike."""
+    """Write a policy folder from a checkpoint, once every runtime was seen to decide alike."""
+    from mlcb_gym.atomic import replacing
     from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.export.aot import COMPILED, compile_policy
-    from mlcb_gym.export.export import export_policy
+    from mlcb_gym.export.export import export_policy, replaceable
     from mlcb_gym.export.parity import check_parity
     from mlcb_gym.onnx.manifest import read_manifest
 
     if programs:
         resolve(programs)  # what is wrong with them is known before anything is written
-    record = env_class(read_manifest(export_policy(checkpoint, folder, trust=trust))["task"]).record
-    compiled = compile_policy(folder, folder / COMPILED, cpu=cpu) if aot else None
-    parity = check_parity(checkpoint, folder, programs or f"{record.parity}/validation", compiled=compiled, trust=trust)
+    with replacing(replaceable(folder)) as unfinished:
+        try:
+            record = env_class(read_manifest(export_policy(checkpoint, unfinished, trust=trust))["task"]).record
+            compiled = compile_policy(unfinished, unfinished / COMPILED, cpu=cpu) if aot else None
+            parity = check_parity(checkpoint, unfinished, programs or f"{record.parity}/validation", compiled=compiled, trust=trust)
+        except MlcbError as error:
+            raise type(error)(str(error).replace(str(unfinished), str(folder))) from error
     print(f"{folder}: torch and ONNX Runtime decide alike on {parity}")
     print(f"next: mlcb clang-config {shlex.quote(str(folder))}")
 

@@ -97,7 +97,7 @@ def write_policy(
         "trained": trained,
         "results": results,
     }
-    with replacing(_checked(folder)) as partial:
+    with replacing(replaceable(folder)) as partial:
         partial.mkdir()
         for agent in agents:
             model = partial / manifest["agents"][agent["name"]]
@@ -112,8 +112,12 @@ def _described(value: Any) -> str:
     return repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
-def _checked(folder: Path) -> Path:
-    """Return the folder of a policy, behind links; it is empty, holds a policy, or is to be made."""
+def replaceable(folder: Path) -> Path:
+    """Return the folder of a policy, behind links; it is empty, holds a policy, or is to be made.
+
+    Raises:
+        PolicyError: it holds something else.
+    """
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")
