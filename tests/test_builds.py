@@ -16,7 +16,7 @@ from mlcb_gym.policies import shipped
 from tests.support.builds import COROUTINE, clang, run
 
 CLANG, OPT, PROFDATA, COV, OBJCOPY = (toolchain.tool(name) for name in ("clang", "opt", "llvm-profdata", "llvm-cov", "llvm-objcopy"))
-CONFIGURATIONS = {"posetrl": False, "inliner": False, "posetrl guarded": True}
+CONFIGURATIONS = {"posetrl": False, "function_posetrl": False, "inliner": False, "posetrl guarded": True}
 C = """
 #include <stdio.h>
 static int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }
@@ -177,16 +177,71 @@ def test_tables_of_position_independent_code_are_relative(config: Path, tmp_path
     assert "R_X86_64_64" not in run([toolchain.tool("llvm-readelf"), "-r", "words.o"], tmp_path).stdout
 
 
+BOUNDS = "void fill(int *); int at(int i) { int a[4]; fill(a); return a[i]; }"
+
+
+def test_local_bounds_are_checked(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "bounds.c").write_text(BOUNDS)
+    clang(config, tmp_path, "-Oz", "-fsanitize=local-bounds", "-S", "bounds.c", "-o", "bounds.s")
+    assert (tmp_path / "bounds.s").read_text().count("ud1") == 1
+
+
+REFUSED = """
+extern void never(void) __attribute__((error("called")));
+static inline __attribute__((always_inline)) int order(unsigned long n) {
+  if (!__builtin_constant_p(n)) return -1;
+  int bits = 0;
+  for (n--; n >>= 1;) bits++;
+  if (bits > 60) never();
+  return bits;
+}
+int of_a_page(void) { return order(4096); }
+"""
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-Oz"])
+def test_call_that_stock_proves_unreached_is_no_error(config: Path, level: str, tmp_path: Path) -> None:
+    (tmp_path / "refused.c").write_text(REFUSED)
+    clang(config, tmp_path, level, "-c", "refused.c", "-o", "refused.o")
+
+
+def test_options_of_the_user_stand(config: Path, source: Path) -> None:
+    options = ("-inline-threshold=100", "-simplifycfg-merge-cond-stores=0")  # which actions set, too
+    clang(config, source.parent, "-Oz", *(word for option in options for word in ("-mllvm", option)), source.name, "-o", "program")
+    assert run(["./program"], source.parent).stdout == OUTPUT
+
+
+SUMS = "".join(f"a[{i}] = b[{i}] + c[{i}];" for i in range(6))
+
+
+def test_what_is_not_to_be_vectorized_is_not(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "sums.c").write_text(f"void sums(long *restrict a, const long *restrict b, const long *restrict c) {{ {SUMS} }}")
+    vectors = []
+    for name, flags in {"off.s": ["-fno-slp-vectorize", "-fno-vectorize"], "on.s": []}.items():
+        clang(config, tmp_path, "-Oz", *flags, "-S", "sums.c", "-o", name)
+        vectors.append("%xmm" in (tmp_path / name).read_text())
+    assert vectors == [False, True]
+
+
+def test_read_only_data_that_moves_holds_no_address(config: Path, tmp_path: Path) -> None:
+    """By -fropi no relocation is made when the program is loaded: a table of addresses would be wrong."""
+    words = "".join(f'    case {index}: return "word {index}";\n' for index in range(12))
+    (tmp_path / "words.c").write_text(f"const char *word(int n) {{\n  switch (n) {{\n{words}  default: return 0;\n  }}\n}}\n")
+    target = ("--target=arm-none-eabi", "-mcpu=cortex-m4", "-mthumb", "-fropi", "-frwpi")
+    clang(config, tmp_path, *target, "-Oz", "-c", "words.c", "-o", "words.o")
+    assert "R_ARM_ABS32" not in run([toolchain.tool("llvm-readelf"), "-r", "words.o"], tmp_path).stdout
+
+
 def test_remarks_say_how_much_was_decided(config: Path, source: Path) -> None:
     said = clang(config, source.parent, "-Oz", "-Rpass=mlcb", "-c", source.name, "-o", "out.o").stderr
-    assert re.search(r"remark: ((posetrl|inliner): [1-9]\d* decisions?|.*; kept: default<Oz>) \[-Rpass=mlcb\]", said)
+    assert re.search(r"remark: ((function_posetrl|posetrl|inliner): [1-9]\d* decisions?|.*; kept: default<Oz>) \[-Rpass=mlcb\]", said)
 
 
 def test_record_of_optimizations_says_it_too(config: Path, source: Path) -> None:
     clang(config, source.parent, "-Oz", "-fsave-optimization-record", "-c", source.name, "-o", "out.o")
     ours = re.search(r"Pass: +mlcb\nName: +(\w+)\n(?:.*\n)*?  - String: +'?(.*?)'?\n", (source.parent / "out.opt.yaml").read_text())
     assert ours
-    assert re.search(r"(posetrl|inliner): [1-9]\d* decisions?|kept: ", ours[2])
+    assert re.search(r"(function_posetrl|posetrl|inliner): [1-9]\d* decisions?|kept: ", ours[2])
 
 
 def program_for(policy: str, folder: Path) -> Path:

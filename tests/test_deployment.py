@@ -2,6 +2,7 @@
 """A policy inside stock opt and clang: it decides as in the environment, and what is wrong with it is one line and no output."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_size
@@ -160,6 +162,33 @@ def test_bad_policy_is_one_line_and_no_output(policy: Path, program: Program, da
 def test_task_without_a_policy_is_an_error(program: Program, tmp_path: Path) -> None:
     done = opt(program, tmp_path / "out.bc")
     assert (done.returncode, done.stderr) == (1, "error: mlcb: posetrl has no policy: expected -mlcb-runner=onnx:FOLDER\n")
+
+
+HOSTED = (OPT, "-load-pass-plugin", toolchain.plugin(), f"-mlcb-runner=onnx:{shipped()['posetrl']}")
+
+
+def test_passes_behind_the_pipeline_run(program: Program, tmp_path: Path) -> None:
+    done = run(*HOSTED, "-passes=default<Oz>,instcombine", "-debug-pass-manager", program.bitcode, "-o", tmp_path / "out.bc")
+    assert re.findall(r"^(\w+) pass: InstCombinePass", done.stderr, re.MULTILINE)[-1] == "Running"
+
+
+ENDED = """
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *end(void *unused) { usleep(5000); kill(getpid(), SIGXCPU); return unused; }
+static void forked(void) { pthread_t thread; pthread_create(&thread, 0, end, 0); }
+__attribute__((constructor)) static void begin(void) { pthread_atfork(0, 0, forked); }
+"""
+
+
+def test_trial_that_is_ended_leaves_the_output_alone(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "ended.c").write_text(ENDED)
+    run(CLANG, "-shared", "-fPIC", tmp_path / "ended.c", "-o", tmp_path / "ended.so")
+    guarded = (*HOSTED, "-mlcb-guard", "-passes=default<Oz>", program.bitcode, "-o", tmp_path / "out.bc")
+    done = run("env", f"LD_PRELOAD={tmp_path}/ended.so", *guarded)
+    assert done.returncode == 0
+    assert (tmp_path / "out.bc").stat().st_size > 0
 
 
 def test_host_of_another_version_is_refused(program: Program, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/deploy/PipelineStart.h"
 
+#include "llvm/pipeline/HostScope.h"
+
 using namespace llvm;
 
 namespace mlcb {
@@ -15,6 +17,7 @@ public:
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &Modules) {
+    const HostScope Inside(Builder, *At.Built);
     return Run(M, {Builder, Modules, At, Phase}) ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
@@ -27,17 +30,20 @@ private:
 
 class EndPass : public PassInfoMixin<EndPass> {
 public:
-  EndPass(AtPipelineEnd Run, OptimizationLevel Built, ThinOrFullLTOPhase Phase) : Run(std::move(Run)), Built(Built), Phase(Phase) {}
+  EndPass(AtPipelineEnd Run, PassBuilder &Builder, OptimizationLevel Built, ThinOrFullLTOPhase Phase)
+      : Run(std::move(Run)), Builder(Builder), Built(Built), Phase(Phase) {}
 
   static bool isRequired() { return true; }
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    const HostScope Inside(Builder, Built);
     Run(M, Built, Phase);
     return PreservedAnalyses::all();
   }
 
 private:
   AtPipelineEnd Run;
+  PassBuilder &Builder;
   OptimizationLevel Built;
   ThinOrFullLTOPhase Phase;
 };
@@ -79,8 +85,8 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
 }
 
 void runAtPipelineEnd(PassBuilder &Builder, AtPipelineEnd Run) {
-  auto Add = [Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
-    Passes.addPass(EndPass(Run, Built, Phase));
+  auto Add = [&Builder, Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
+    Passes.addPass(EndPass(Run, Builder, Built, Phase));
   };
   Builder.registerOptimizerLastEPCallback(Add);
   Builder.registerFullLinkTimeOptimizationLastEPCallback(

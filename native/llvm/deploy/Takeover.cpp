@@ -2,6 +2,9 @@
 #include "llvm/deploy/Takeover.h"
 
 #include "llvm/deploy/Optimizations.h"
+#include "llvm/deploy/PolicySet.h"
+#include "llvm/pipeline/HostScope.h"
+#include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
@@ -15,11 +18,8 @@ namespace mlcb {
 
 namespace {
 
-/// A builder tells nobody what it was told of profiles, but its passes do.
 bool isProfiled(PassBuilder &Builder, const OptimizationLevel &Level) {
-  std::string Text;
-  raw_string_ostream Out(Text);
-  Builder.buildModuleSimplificationPipeline(Level, ThinOrFullLTOPhase::None).printPipeline(Out, [](StringRef Class) { return Class; });
+  const std::string Text = classesOf(Builder, Level);
   SmallVector<StringRef> Classes;
   SplitString(Text, Classes, ",()<>;");
   return any_of(Classes, isProfiling);
@@ -28,13 +28,28 @@ bool isProfiled(PassBuilder &Builder, const OptimizationLevel &Level) {
 /// The pipeline at work.
 struct Pipeline {
   bool IsTakenOver = false;
-  bool LeavesOut = false;     // now: not before its profile
-  bool HasCoroutines = false; // which the inliner's wrapper holds the splitting of
+  bool LeavesOut = false; // now: not before its profile, nor behind its end
 };
+
+/// The last pass of every pipeline of a level.
+constexpr StringLiteral Last = "AnnotationRemarksPass";
+
+/// Whether functions are called that clang refuses to see called.
+bool callsRefused(const Module &M) {
+  return any_of(M, [](const Function &F) { return F.hasFnAttribute("dontcall-error") && !F.use_empty(); });
+}
+
+/// Runs stock's optimizations, too, where they may prove that a call is never reached which a policy's leave.
+void removeRefusedCalls(Module &M, OptimizationLevel At) {
+  if (!callsRefused(M))
+    return;
+  if (auto Target = PolicySet::measurerFor(M, measure::Setup::WhenMeasured))
+    PassRunner((*Target)->targetMachine()).run(Level::of(At).Pipeline, M);
+}
 
 class OptimizePass : public PassInfoMixin<OptimizePass> {
 public:
-  OptimizePass(const Takeover &With, Pipeline &Now) : With(With), Now(Now) {}
+  OptimizePass(const Takeover &With, Pipeline &Now, PassBuilder &Builder, OptimizationLevel At) : With(With), Now(Now), Builder(Builder), At(At) {}
 
   static bool isRequired() { return true; }
 
@@ -42,7 +57,9 @@ public:
     if (!Now.IsTakenOver)
       return PreservedAnalyses::all();
     Modules.invalidate(M, AlwaysInlinerPass().run(M, Modules)); // what a full link leaves to its inliner
+    const HostScope Inside(Builder, At);
     With.Optimize(M);
+    removeRefusedCalls(M, At);
     Now.LeavesOut = true;
     return PreservedAnalyses::none();
   }
@@ -50,6 +67,8 @@ public:
 private:
   const Takeover &With;
   Pipeline &Now;
+  PassBuilder &Builder;
+  OptimizationLevel At;
 };
 
 /// What a builder and its pipelines share.
@@ -60,18 +79,15 @@ struct Shared {
   void begin(Module &M, const HostPipeline &Host) {
     Now.IsTakenOver = With.Begins(M, Host);
     Now.LeavesOut = Now.IsTakenOver && !isProfiled(Host.Builder, *Host.At.Built);
-    Now.HasCoroutines = any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
   }
 
-  bool runs(StringRef Class) const {
-    if (!Now.LeavesOut)
-      return true;
-    return Class == "ModuleInlinerWrapperPass" ? Now.HasCoroutines : !isOptimization(Class);
-  }
+  bool runs(StringRef Class) const { return !Now.LeavesOut || !isOptimization(Class); }
 
   void ran(StringRef Class) {
     if (Now.IsTakenOver && isProfiling(Class))
       Now.LeavesOut = true;
+    if (Class == Last)
+      Now = {};
   }
 };
 
@@ -87,9 +103,9 @@ void takeOverPipelines(PassBuilder &Builder, Takeover With) {
     Own->begin(M, Host);
     return false;
   });
-  auto Add = [Own](ModulePassManager &Passes, OptimizationLevel Level) {
+  auto Add = [Own, &Builder](ModulePassManager &Passes, OptimizationLevel Level) {
     if (Level != OptimizationLevel::O0)
-      Passes.addPass(OptimizePass(Own->With, Own->Now));
+      Passes.addPass(OptimizePass(Own->With, Own->Now, Builder, Level));
   };
   Builder.registerOptimizerEarlyEPCallback([Add](ModulePassManager &Passes, OptimizationLevel Level, ThinOrFullLTOPhase) { Add(Passes, Level); });
   Builder.registerFullLinkTimeOptimizationLastEPCallback(Add);

@@ -21,9 +21,6 @@ static Expected<void> checkDeclared(const OptionSetting &Setting) {
   cl::Option *Option = find(Setting);
   if (!Option)
     return fail(ErrorKind::InvalidArgument, "LLVM has no option '" + Setting.Name + "'");
-  // Restoring goes back to the default, not to what a user set.
-  if (Option->getNumOccurrences() > 0)
-    return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' is set on the command line already");
   if (Setting.Value.empty() && Option->getValueExpectedFlag() == cl::ValueRequired)
     return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' needs a value");
   return {};
@@ -74,15 +71,20 @@ Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
 
 auto checkOfEach(ArrayRef<OptionSetting> All) -> decltype(checkOptions) & { return validateOptions(All) ? checkOptions : validateOptions; }
 
-OptionScope::OptionScope(ArrayRef<OptionSetting> Settings) : Settings(Settings) {
-  for (const OptionSetting &Setting : Settings)
-    if (set(*find(Setting), Setting) && Taken)
+OptionScope::OptionScope(ArrayRef<OptionSetting> Settings) {
+  for (const OptionSetting &Setting : Settings) {
+    cl::Option *Option = find(Setting);
+    if (Option->getNumOccurrences() > 0)
+      continue;
+    Held.push_back(Option);
+    if (set(*Option, Setting) && Taken)
       Taken = refused(Setting);
+  }
 }
 
 OptionScope::~OptionScope() {
-  for (const OptionSetting &Setting : Settings)
-    find(Setting)->reset();
+  for (cl::Option *Option : Held)
+    Option->reset();
 }
 
 } // namespace mlcb

@@ -5,8 +5,13 @@
 #include "spec/Error.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <string>
+
+namespace llvm::cl {
+class Option;
+} // namespace llvm::cl
 
 namespace mlcb {
 
@@ -18,14 +23,15 @@ struct OptionSetting {
 /// checkOptions(), and whether LLVM takes the values.
 Expected<void> validateOptions(llvm::ArrayRef<OptionSetting> Settings);
 
-/// Whether LLVM has such options and the command line leaves them alone. What values they take is not tried.
+/// Whether LLVM has such options. What values they take is not tried.
 Expected<void> checkOptions(llvm::ArrayRef<OptionSetting> Settings);
 
 /// What to check the settings of several actions by, one action after another: trying costs a process, so that all are tried at once here, and again one
 /// by one only to say whose is wrong.
 auto checkOfEach(llvm::ArrayRef<OptionSetting> All) -> decltype(checkOptions) &;
 
-/// Holds options at other values than their defaults; the defaults come back at its end. Settings must have been checked.
+/// Holds options at other values than their defaults; the defaults come back at its end. What the user's command line sets stays as it is there.
+/// Settings must have been checked.
 class OptionScope {
 public:
   explicit OptionScope(llvm::ArrayRef<OptionSetting> Settings);
@@ -38,7 +44,7 @@ public:
 
 private:
   Expected<void> Taken;
-  llvm::ArrayRef<OptionSetting> Settings;
+  llvm::SmallVector<llvm::cl::Option *> Held;
 };
 
 } // namespace mlcb

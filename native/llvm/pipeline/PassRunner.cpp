@@ -2,6 +2,7 @@
 #include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/pipeline/DefaultPipeline.h"
+#include "llvm/pipeline/HostScope.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -28,6 +29,8 @@ PassRunner::PassRunner(TargetMachine &Target, const Extension &Extend) : Own(std
   OptNone.registerCallbacks(Callbacks);
   addDefaultPipelines(Builder, Target, Callbacks, Extend);
   Extend(Builder);
+  if (const HostScope *Host = HostScope::innermost())
+    Host->extend(Functions, Callbacks); // first: what is registered already stays
   Builder.registerModuleAnalyses(Modules);
   Builder.registerCGSCCAnalyses(Sccs);
   Builder.registerFunctionAnalyses(Functions);

@@ -3,11 +3,11 @@
 
 #include "channel/FileDescriptor.h"
 #include "llvm/process/ParentDeathSignal.h"
+#include "llvm/process/Signals.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ static bool Probing = false;
 bool isProbe() { return Probing; }
 
 [[noreturn]] static void runAndReport(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
-  for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTRAP, SIGALRM})
+  for (const int Signal : Deadly)
     std::signal(Signal, SIG_DFL);
   alarm(MaxSeconds);
   Probing = true;

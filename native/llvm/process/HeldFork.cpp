@@ -2,12 +2,12 @@
 #include "llvm/process/HeldFork.h"
 
 #include "llvm/process/ParentDeathSignal.h"
+#include "llvm/process/Signals.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
@@ -21,10 +21,6 @@ namespace mlcb {
 namespace {
 
 constexpr char End = '\0'; // last byte of a text, which no text has
-
-/// Signals whose handlers, of LLVM, remove the output of the original process.
-constexpr std::array Deadly = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT, SIGTRAP, SIGALRM, SIGTERM,
-                               SIGINT,  SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGSYS,  SIGUSR2, SIGPIPE};
 
 /// False where the other end is gone.
 bool writeText(int To, const std::string &Text) {
