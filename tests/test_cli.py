@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import pytest
 
@@ -257,6 +257,24 @@ def test_options_of_a_typed_dict_are_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert task_options("paced", ["--pace", "3", "--speed", "2"], ["pace=4"]) == ({"pace": 4, "speed": 2},)
     with pytest.raises(TaskError, match=r"--pace x: expected int"):
         task_options("paced", ["--pace", "x"], None)
+
+
+@pytest.mark.parametrize(
+    ("given", "env", "expected"),
+    [
+        (["--metrics", "size", "--metrics", "text"], [], {"metrics": ["size", "text"]}),
+        (["--metrics", '["size", "text"]'], [], {"metrics": ["size", "text"]}),
+        (["--forbidden", "3"], [], {"forbidden": [3]}),
+        ([], ["dense=False", "forbidden=3"], {"dense": False, "forbidden": [3]}),
+    ],
+)
+def test_options_are_of_the_type_of_their_argument(given: list[str], env: list[str], expected: dict[str, Any]) -> None:
+    assert task_options("posetrl", given, env) == (expected,)
+
+
+def test_argument_of_another_type_is_one_line() -> None:
+    with pytest.raises(TaskError, match=r"^--dense no: expected bool$"):
+        task_options("posetrl", [], ["dense=no"])
 
 
 def test_training_on_a_corpus_is_on_its_training_split() -> None:

@@ -76,6 +76,17 @@ def test_function_stands_in_one_split_alone_and_none_of_another_corpus_in_any() 
     assert {name: [one.file for one in modules] for name, modules in chosen.items()} == {"train": ["own.c"], "validation": [], "test": ["test.c"]}
 
 
+def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    for project in ("zlib", "lz4"):
+        (tmp_path / project / "src").mkdir(parents=True)
+        (tmp_path / project / "src/main.c").write_text(f"int {project}(void) {{ return 1; }}\n")
+    (tmp_path / "lz4/src/other.c").write_text("int other(int x) { return x; }\n")
+    chosen = resolve([tmp_path / "zlib/src", tmp_path / "lz4/src"])
+    assert [program.name for program in chosen] == [f"{tmp_path}/zlib/src/main.c", f"{tmp_path}/lz4/src/main.c", "other.c"]
+    assert [program.project for program in chosen] == [f"{tmp_path}/zlib/src: src", *[f"{tmp_path}/lz4/src: src"] * 2]
+    assert resolve([tmp_path / "lz4/src/main.c", tmp_path / "lz4/src/other.c"]) == resolve(tmp_path / "lz4/src")
+
+
 def test_project_gives_no_more_modules_than_its_cap() -> None:
     many = [candidate("a", f"{i}.c", str(i)) for i in range(5)]
     chosen = split.choose({"train": many, "validation": [], "test": []}, {"train": 2, "validation": 9, "test": 9}, frozenset())

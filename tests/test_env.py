@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
 from mlcb_gym.envs.objective import Objective
@@ -209,6 +210,18 @@ def test_vector_env_equals_single_envs(program: Path) -> None:
     assert begun[0]["progress"][0] == 0.0
     with_two.close()
     alone.close()
+
+
+def test_ended_episodes_begin_anew_where_they_are_asked_to(program: Path) -> None:
+    made: dict[str, Any] = {"programs": str(program), "actions": ACTIONS, "max_steps": 1, "autoreset_mode": AutoresetMode.DISABLED}
+    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode="vector_entry_point", **made)) as envs:
+        first, _ = envs.reset(seed=1)
+        ended, _, terminated, _, _ = envs.step(np.zeros(2, int))
+        assert terminated.all()
+        again, info = envs.reset(options={"reset_mask": np.array([False, True])})
+    assert info["_program"].tolist() == [False, True]
+    assert all(np.array_equal(again[name][1], first[name][1]) for name in first)
+    assert all(np.array_equal(again[name][0], ended[name][0]) for name in first)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

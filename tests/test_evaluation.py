@@ -19,7 +19,7 @@ from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import LEAST_RATIO
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
 from mlcb_gym.envs.record import SMALLER
-from mlcb_gym.errors import ProgramError, ToolchainError
+from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
@@ -35,6 +35,11 @@ OZ, BEST_FIXED = "-Oz", "best fixed sequence"
 SIZE = {"size": ("size", "size_oz"), "text": ("text", "text_oz")}
 RATIOS = [0.9, 0.8, 1.1, 1.0]
 PROJECTS = ["a", "a", "b", "b"]
+
+
+def test_numbers_of_attempts_are_checked_before_anything_is_played() -> None:
+    with pytest.raises(TaskError, match=r"^best_of=1, 0: expected 1 or more$"):
+        evaluate_metrics(shipped()["posetrl"], "embedded/test/aes", best_of=(1, 0))
 
 
 @pytest.mark.parametrize(("own", "default", "ratio"), [(50.0, 100.0, 0.5), (0.0, 100.0, LEAST_RATIO), (50.0, 0.0, 51.0), (0.0, 0.0, 1.0)])

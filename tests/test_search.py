@@ -109,6 +109,14 @@ def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Pat
     assert first.ratios[0].tolist() == pytest.approx([1.0, OPTIMUM, 1.5])
 
 
+def test_result_that_was_cut_off_is_found_anew(envs: list[ToyEnv], tmp_path: Path) -> None:
+    store = tmp_path / "matrix.jsonl"
+    whole = evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store)
+    store.write_text(store.read_text()[:-5])
+    assert np.array_equal(evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
+    assert np.array_equal(evaluate_sequences([], PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
+
+
 @dataclass(frozen=True)
 class ToyProgram:
     name: str
@@ -221,6 +229,11 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
     module.load_state_dict(weights)
     choose = greedy(module.network.eval(), envs[0])
     assert geomean([t.ratio for t in play_in_order(envs, (episode(program, choose) for program in PROGRAMS))]) < 0.97
+
+
+def test_folder_without_decisions_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/none: no decisions, expected a folder that `mlcb search` wrote$"):
+        warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path / "none")
 
 
 @pytest.mark.parametrize(("told", "expected"), [([1], [[2.0, 0.0, 3.0]]), ([], [[1.0, 0.0, 2.0]])])

@@ -23,7 +23,7 @@ from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.errors import PolicyError, ProgramError, TrainingError
+from mlcb_gym.errors import PolicyError, ProgramError, TaskError, TrainingError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.rollout.play import Script, replay
@@ -31,6 +31,7 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace
 from mlcb_gym.testing import ScriptedCompiler
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import Curves
+from mlcb_gym.training.hyperparameters import nested
 from mlcb_gym.training.interruption import Interruption
 from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.loop import Loop
@@ -444,6 +445,16 @@ def test_evolution_strategies_of_functions_are_refused() -> None:
 def test_wrong_hyperparameter_is_named(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(TrainingError, match=said):
         recipe("ppo", changes)
+
+
+def test_dropout_is_a_share() -> None:
+    with pytest.raises(TaskError, match=r"^network: dropout=2.0, expected 0 or more, and less than 1$"):
+        recipe("ppo", {"network": {"dropout": 2.0}})
+
+
+def test_value_beside_its_own_parts_is_named() -> None:
+    with pytest.raises(TrainingError, match=r"^network.hidden: network has a value itself, 5, expected one of the two$"):
+        nested({"network": 5, "network.hidden": [64]})
 
 
 def test_nested_hyperparameters_are_changed_one_by_one() -> None:

@@ -24,6 +24,11 @@ class NetworkConfig:
     dropout: float = 0.0
     final_gain: float = 0.01
 
+    def __post_init__(self) -> None:
+        """Raises TaskError: dropout is no share."""
+        if not 0 <= self.dropout < 1:
+            raise TaskError(f"network: dropout={self.dropout}, expected 0 or more, and less than 1")
+
     @classmethod
     def of(cls, model_config: Mapping[str, Any]) -> "NetworkConfig":
         """Return the size that a ``model_config`` has under ``network``; the default one where it has none.

@@ -59,11 +59,12 @@ def evaluate(
     if arguments and ENVIRONMENT not in signature(run).parameters:
         raise TaskError(f"{task}: no environment is made in its evaluation, expected none of the arguments {', '.join(arguments)}")
     environment = {ENVIRONMENT: arguments} if arguments else {}
+    output.mkdir(parents=True, exist_ok=True)  # what is wrong with it is known before anything is played
     evaluation = run(folder, programs or f"{env_class(task).record.corpus}/{split}", seed=seed, **options, **environment)
-    evaluation.write(output)
     console = Console()
     console.width = max(console.width, TABLE_WIDTH)
     console.print(evaluation.table())
+    evaluation.write(output)
     if evaluation.remark:
         print(evaluation.remark)
     mention_experimental([folder])

@@ -70,10 +70,10 @@ def task_options(task: str, given: Sequence[str], assignments: Sequence[str] | N
         if place is None:
             raise TaskError(f"{task} has no option --{_dashed(name)}, expected one of {_list(known)}")
         values[place][name] = _converted(name, known[place][name], texts)
-    for name, value in assigned(assignments or []).items():
+    for name, text in assignments_of(assignments or []).items():
         if name not in known[0]:
             raise TaskError(f"--env {name}: {task} has no such argument, expected one of {', '.join(known[0])}")
-        values[0][name] = value
+        values[0][name] = _converted(name, known[0][name], [text])
     return tuple(values)
 
 
@@ -209,8 +209,9 @@ def _pairs(task: str, given: Sequence[str], known: Sequence[Mapping[str, Paramet
 def _converted(name: str, parameter: Parameter, texts: Sequence[str]) -> Any:
     """Return the value of an option, of its parameter's type: text, or else JSON where text is not meant."""
     kinds = [kind for kind in _kinds(parameter.annotation) if kind is not type(None)]
-    if typing.get_args(parameter.annotation) == (int,):
-        return [_checked(name, json_or_text(text), [int]) for text in texts]
+    if typing.get_origin(parameter.annotation) is Sequence:
+        (kind,) = typing.get_args(parameter.annotation)
+        return [_checked(name, value, [kind]) for text in texts for value in _listed(text, kind)]
     if not texts:
         return _checked(name, True, kinds)
     if kinds in ([str], [Path]):
@@ -218,9 +219,15 @@ def _converted(name: str, parameter: Parameter, texts: Sequence[str]) -> Any:
     return _checked(name, json_or_text(texts[-1]), kinds)
 
 
+def _listed(text: str, kind: Any) -> Sequence[Any]:
+    """Return the values of one use of an option that takes several: a JSON list has them all."""
+    value = json_or_text(text)
+    return value if isinstance(value, list) else [text if kind is str else value]
+
+
 def _checked(name: str, value: Any, kinds: Sequence[Any]) -> Any:
-    """Return a value, if it is of one of the types; any is, unless these are all numbers or truth values."""
-    if set(kinds) <= {bool, int, float} and type(value) not in kinds and not (type(value) is int and float in kinds):
+    """Return a value, if it is of one of the types; any is, unless these are all text, numbers or truth values."""
+    if set(kinds) <= {bool, int, float, str} and type(value) not in kinds and not (type(value) is int and float in kinds):
         raise TaskError(f"--{_dashed(name)} {value}: expected {' or '.join(kind.__name__ for kind in kinds)}")
     return value
 

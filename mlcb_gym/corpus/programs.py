@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From the name of programs (a file, a folder, a corpus) to bitcode files, in a fixed order."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mlcb_gym.corpus import bitcode, corpora, mlgo
@@ -26,10 +28,38 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """
     if isinstance(uri, str | Path | Program):
         return _resolve_one(uri)
-    programs = tuple(program for one in uri for program in _resolve_one(one))
+    programs = _apart([(_folder(one), _resolve_one(one)) for one in uri])
     if not programs:
         raise ProgramError("no program named, expected at least one")
     return programs
+
+
+def _apart(groups: Sequence[tuple[str, tuple[Program, ...]]]) -> tuple[Program, ...]:
+    """Return the programs of all groups, each with the folder that it is of; those that share a name, or a project's, with one of another folder are
+    told apart by their paths.
+    """
+    names = Counter(program.name for program in {program for _, group in groups for program in group})
+    folders: defaultdict[str, set[str]] = defaultdict(set)
+    for folder, group in groups:
+        for program in group:
+            folders[program.project].add(folder)
+    return tuple(
+        replace(
+            program,
+            name=program.uri if names[program.name] > 1 else program.name,
+            project=f"{folder}: {program.project}" if len(folders[program.project]) > 1 else program.project,
+        )
+        for folder, group in groups
+        for program in group
+    )
+
+
+def _folder(uri: str | Path | Program) -> str:
+    """Return the folder that programs are of; nothing for those of a corpus."""
+    if isinstance(uri, Program) or (isinstance(uri, str) and corpus_of(uri)):
+        return ""
+    path = Path(uri).resolve()
+    return str(path if path.is_dir() else path.parent)
 
 
 def validation_of(programs: Sequence[str]) -> list[str]:

@@ -65,19 +65,23 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return total
 
     def reset(self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
-        """Resets every sub-environment: with ``seed``, ``seed + 1``, ...; or with a list of seeds."""
+        """Resets every sub-environment: with ``seed``, ``seed + 1``, ...; or with a list of seeds.
+
+        Args:
+            options: those of a sub-environment; ``reset_mask``, ``[num_envs]`` bool, beside them has those alone reset where it is true.
+        """
         seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
-        for env, own_seed in zip(self.envs, seeds, strict=True):
-            env.reseed(own_seed)
-            env.send_reset(options)
-        self._ended[:] = False
+        own_options = {name: value for name, value in (options or {}).items() if name != "reset_mask"} or None
+        chosen = np.flatnonzero((options or {}).get("reset_mask", np.ones(self.num_envs, bool))).tolist()
+        for i in chosen:
+            self.envs[i].reseed(seeds[i])
+            self.envs[i].send_reset(own_options)
         infos: dict[str, Any] = {}
-        observations = []
-        for i, env in enumerate(self.envs):
-            observation, info = env.receive_reset()
-            observations.append(observation)
+        for i in chosen:
+            _, info = self.envs[i].receive_reset()
             infos = self._add_info(infos, info, i)
-        return stacked(observations), infos
+        self._ended[chosen] = False
+        return stacked([env.observation for env in self.envs]), infos
 
     def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Sends every action, then collects; the action of an ended sub-environment is ignored, and it begins anew."""

@@ -19,7 +19,7 @@ from mlcb_gym.envs.record import Alternative, Observation, ReferencePolicy, Task
 from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.linked_size import evaluate_linked
-from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
+from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation, check_counts
 from mlcb_gym.evaluation.stock_ways import evaluate_stock
 from mlcb_gym.evaluation.trace_rows import SEARCH, TraceRows
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
@@ -63,6 +63,7 @@ def evaluate_metrics(
         ProgramError: no program has a function.
         TaskError: the task is not searched, not about size, or measures nothing; or an argument of ``environment`` is the evaluation's own.
     """
+    check_counts(best_of=best_of, candidates=candidates)
     policy, chosen = OnnxPolicy(folder), resolve(programs)
     made = env_class(policy.task)
     arguments = policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation)

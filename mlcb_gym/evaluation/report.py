@@ -11,6 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from mlcb_gym import atomic
+from mlcb_gym.errors import TaskError
 from mlcb_gym.evaluation.plots import plot_curves, plot_programs
 from mlcb_gym.evaluation.statistics import Estimate, Interval, estimate
 
@@ -27,6 +28,13 @@ EVALUATION = "evaluation.json"
 
 Values = Sequence[float | None]
 Estimates = Mapping[str, Estimate | None]
+
+
+def check_counts(**counts: Sequence[int]) -> None:
+    """Raise TaskError where a number of attempts is less than 1."""
+    for name, numbers in counts.items():
+        if any(number < 1 for number in numbers):
+            raise TaskError(f"{name}={', '.join(map(str, numbers))}: expected 1 or more")
 
 
 @dataclass(kw_only=True)

@@ -11,7 +11,7 @@ from rich.progress import track
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.evaluation.executables import GROUPS
 from mlcb_gym.evaluation.partition_timing import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
-from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation
+from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation, check_counts
 from mlcb_gym.export.clang_config import write_clang_config
 
 ROUNDS = 40
@@ -31,9 +31,11 @@ def evaluate_run_time(
         rounds: the runs of every executable, where a kernel is timed in ``GROUPS`` groups of runs; for the optimum as many again.
 
     Raises:
+        TaskError: a number is less than 1.
         ProgramError: a program does not build, or prints other than at ``-O0``.
         CompilerError: one that is never split differs from the output of clang alone.
     """
+    check_counts(best_of=best_of, rounds=[rounds])
     chosen = resolve(programs)
     seconds: dict[str, list[float | None]] = {}
     tried: list[Tried] = []

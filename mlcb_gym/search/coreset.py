@@ -57,6 +57,8 @@ def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequen
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
     with store.open("a", buffering=1) as lines:
+        if not _ends_whole(store):
+            lines.write("\n")
         for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
             if trace.lost:
                 raise SessionLost(f"{trace.program}: {trace.error}")
@@ -75,5 +77,18 @@ def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]
 def _read(store: Path) -> dict[tuple[str, Actions], float]:
     if not store.exists():
         return {}
-    rows = (json.loads(line) for line in store.read_text().splitlines(keepends=True) if line.endswith("\n"))
-    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in rows}
+    rows = [_row(line) for line in store.read_text().splitlines()]
+    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in rows if row}
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """Return a result; None of a line that was cut off, as where the disk was full."""
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return None
+
+
+def _ends_whole(store: Path) -> bool:
+    """Return whether the last line of a file has its end."""
+    return not store.stat().st_size or store.read_bytes().endswith(b"\n")

@@ -78,6 +78,9 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by their paths as nested mappings.
 
     Example: ``{"lr": 1e-4, "network.hidden": [64]}`` is ``{"lr": 1e-4, "network": {"hidden": [64]}}``.
+
+    Raises:
+        TrainingError: one is in a mapping that is a value itself.
     """
     made: dict[str, Any] = {}
     for path, value in values.items():
@@ -85,12 +88,19 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
         inner = made
         for key in outer:
             inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise TrainingError(f"{path}: {key} has a value itself, {inner!r}, expected one of the two")
         inner[name] = value
     return made
 
 
+CONSTANTS = {"True": True, "False": False, "None": None}
+
+
 def json_or_text(text: str) -> Any:
-    """Return the value of a text: of JSON, or else itself."""
+    """Return the value of a text: of JSON, of Python's ``True``, ``False`` and ``None``, or else itself."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
     try:
         return json.loads(text)
     except json.JSONDecodeError:
