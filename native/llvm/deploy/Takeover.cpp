@@ -18,17 +18,32 @@ namespace mlcb {
 
 namespace {
 
-bool isProfiled(PassBuilder &Builder, const OptimizationLevel &Level) {
-  const std::string Text = classesOf(Builder, Level);
-  SmallVector<StringRef> Classes;
-  SplitString(Text, Classes, ",()<>;");
-  return any_of(Classes, isProfiling);
+SmallVector<StringRef> split(StringRef Classes) {
+  SmallVector<StringRef> Found;
+  SplitString(Classes, Found, ",()<>;");
+  return Found;
+}
+
+/// The passes that the inliner's wrapper holds, those of the functions that it simplifies among them.
+StringRef insideWrapper(StringRef Classes) {
+  const StringRef Inside = Classes.substr(Classes.find("cgscc("));
+  int Depth = 0;
+  return Inside.take_until([&](char C) { return C == '(' ? (++Depth, false) : C == ')' && --Depth == 0; });
+}
+
+/// Whether the inliner's wrapper holds what plain LLVM has not there, as a check of bounds: required passes, which are run with it or not at all.
+bool wrapperHoldsMore(StringRef Classes, const OptimizationLevel &Level) {
+  PassBuilder Plain;
+  const std::string Usual = classesOf(Plain, Level);
+  const SmallVector<StringRef> Known = split(insideWrapper(Usual));
+  return any_of(split(insideWrapper(Classes)), [&](StringRef Class) { return !is_contained(Known, Class) && !isOptimization(Class); });
 }
 
 /// The pipeline at work.
 struct Pipeline {
   bool IsTakenOver = false;
-  bool LeavesOut = false; // now: not before its profile, nor behind its end
+  bool LeavesOut = false;    // now: not before its profile, nor behind its end
+  bool NeedsWrapper = false; // of the inliner: it holds the splitting of coroutines, or more
 };
 
 /// The last pass of every pipeline of a level.
@@ -77,11 +92,20 @@ struct Shared {
   Pipeline Now;
 
   void begin(Module &M, const HostPipeline &Host) {
-    Now.IsTakenOver = With.Begins(M, Host);
-    Now.LeavesOut = Now.IsTakenOver && !isProfiled(Host.Builder, *Host.At.Built);
+    const bool Takes = With.Begins(M, Host);
+    Now = {.IsTakenOver = Takes};
+    if (!Takes)
+      return;
+    const std::string Classes = classesOf(Host.Builder, *Host.At.Built);
+    Now.LeavesOut = none_of(split(Classes), isProfiling);
+    Now.NeedsWrapper = wrapperHoldsMore(Classes, *Host.At.Built) || any_of(M, [](const Function &F) { return F.isPresplitCoroutine(); });
   }
 
-  bool runs(StringRef Class) const { return !Now.LeavesOut || !isOptimization(Class); }
+  bool runs(StringRef Class) const {
+    if (!Now.LeavesOut)
+      return true;
+    return Class == "ModuleInlinerWrapperPass" ? Now.NeedsWrapper : !isOptimization(Class);
+  }
 
   void ran(StringRef Class) {
     if (Now.IsTakenOver && isProfiling(Class))
