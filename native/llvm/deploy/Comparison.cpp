@@ -104,10 +104,13 @@ bool Comparison::giveUp(JobSlots &Others) {
   return false;
 }
 
-Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest, measure::Setup When) {
+void Comparison::tryInForks(function_ref<Expected<void>()> Rest, measure::Setup When) {
   auto Shared = PolicySet::measurerFor(M, When);
-  if (!Shared)
-    return Unexpected(Shared.error());
+  if (!Shared) {
+    Ways.back().Take();
+    remark("Guard", "nothing is measured: " + Shared.error().Message + "; kept: " + Ways.back().Name, M);
+    return;
+  }
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
     const auto Told = tryInFork(M, [&]() -> std::string {
       Ways[Index].Take();
@@ -122,7 +125,6 @@ Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest, measu
   const Way &Smallest = smallest();
   Smallest.Take();
   remark("Guard", inWords(Smallest), M);
-  return {};
 }
 
 } // namespace mlcb

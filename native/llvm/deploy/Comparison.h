@@ -48,8 +48,9 @@ public:
   bool goOnInForks();
 
   /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark. Code generation is set up once for
-  /// all forks, or, with WhenMeasured, by each for itself, so that it heeds options that ways set.
-  Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest, measure::Setup When = measure::Setup::Now);
+  /// all forks, or, with WhenMeasured, by each for itself, so that it heeds options that ways set. The last way is begun where the target has no
+  /// objects to measure.
+  void tryInForks(llvm::function_ref<Expected<void>()> Rest, measure::Setup When = measure::Setup::Now);
 
 private:
   Expected<bool> begin(Way &Begun); // true in its fork
