@@ -118,7 +118,10 @@ void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
   Deploy();
-  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) { Own->Now.reset(); });
+  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) {
+    Own->Now.reset();
+    return false;
+  });
 }
 
 } // namespace mlcb

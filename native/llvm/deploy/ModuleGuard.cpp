@@ -112,6 +112,7 @@ void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
   runAtPipelineEnd(Builder, [](Module &M, OptimizationLevel, ThinOrFullLTOPhase) {
     PolicySet::ofCommandLine().passOver({});
     holdObject(M);
+    return false;
   });
   endBeforeWriting(Builder);
 }

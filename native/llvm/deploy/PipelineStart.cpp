@@ -31,10 +31,7 @@ public:
 
   static bool isRequired() { return true; }
 
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    Run(M, Built, Phase);
-    return PreservedAnalyses::all();
-  }
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return Run(M, Built, Phase) ? PreservedAnalyses::none() : PreservedAnalyses::all(); }
 
 private:
   AtPipelineEnd Run;

@@ -93,12 +93,9 @@ private:
   std::shared_ptr<FunctionConversation> Talk; // null where there is none
 };
 
-void decideAtEnd(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Phase) {
-  PolicySet &Policies = PolicySet::ofCommandLine();
-  Opened Own(M, Phase);
-  Own.open(Policies.deciderInHost(Task, M), /*InPlace=*/false);
-  if (!Own.isOpen())
-    return;
+/// With an open conversation.
+void decideAtEnd(const TaskRegistration &Task, Module &M, Opened &Own) {
+  const PolicySet &Policies = PolicySet::ofCommandLine();
   if (!Policies.isGuarded())
     return Own.decide();
   const size_t Candidates = Policies.candidates();
@@ -144,8 +141,14 @@ void decideAtPipelineEnd(const TaskRegistration &Task, PassBuilder &Builder) {
   runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
     const bool IsDecided = std::exchange(Decided, nullptr) == &M;
     // What the guard tries of the pipeline is without it.
-    if (Built != OptimizationLevel::O0 && !isProbe() && !IsDecided)
-      decideAtEnd(Task, M, Phase);
+    if (Built == OptimizationLevel::O0 || isProbe() || IsDecided)
+      return false;
+    Opened Own(M, Phase);
+    Own.open(PolicySet::ofCommandLine().deciderInHost(Task, M), /*InPlace=*/false);
+    const bool Decides = Own.isOpen();
+    if (Decides)
+      decideAtEnd(Task, M, Own);
+    return Decides;
   });
 }
 
