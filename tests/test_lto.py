@@ -122,6 +122,22 @@ def test_a_link_by_several_threads_is_as_stock_where_options_would_be_set(source
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
 
 
+@pytest.mark.parametrize("task", ["posetrl", "function_posetrl"])
+def test_options_are_set_by_no_second_thread_of_a_link(task: str, tmp_path: Path) -> None:
+    names = [f"step{index}" for index in range(8)]
+    for name in names:
+        (tmp_path / f"{name}.c").write_text(STEP.replace("step", name))
+    declared, called = "".join(f"int {name}(int x); " for name in names), " + ".join(f"{name}(7)" for name in names)
+    (tmp_path / "main.c").write_text(f"{declared}int main(void) {{ return {called} - {8 * 22}; }}")
+    config = configuration(tmp_path, [task])
+    config.write_text(config.read_text().replace("--thinlto-jobs=1", "--thinlto-jobs=8"))
+    said = clang(config, tmp_path, "-Oz", "-flto=thin", "main.c", *(f"{name}.c" for name in names), "-o", "program").stderr
+    assert said == (
+        "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link by several threads: expected -Wl,--thinlto-jobs=1\n"
+    )
+    run(["./program"], tmp_path)
+
+
 def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:
     config = configuration(tmp_path, ["posetrl"])
     (tmp_path / "mlcb.cfg.so.options").write_text("-mlcb-runner=aot:nothing.so\n-O3\n")

@@ -113,10 +113,8 @@ void decideAtEnd(const TaskRegistration &Task, Module &M, Opened &Own) {
 
 /// Whether no other thread would see the options that a policy's actions set.
 bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
-  if (Phase != ThinOrFullLTOPhase::ThinLTOPostLink)
-    return true;
   const auto Read = FunctionSizeParameters::read(Policy.spec());
-  return !Read || !setOptions(Read->Actions) || linksByOneThread();
+  return !Read || !setOptions(Read->Actions) || maySetOptions(Phase);
 }
 
 void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, ThinOrFullLTOPhase Phase) {
@@ -143,8 +141,11 @@ void decideAtPipelineEnd(const TaskRegistration &Task, PassBuilder &Builder) {
     // What the guard tries of the pipeline is without it.
     if (Built == OptimizationLevel::O0 || isProbe() || IsDecided)
       return false;
+    auto Policy = PolicySet::ofCommandLine().deciderInHost(Task, M);
+    if (Policy && *Policy && !mayDecide(**Policy, Phase))
+      return false;
     Opened Own(M, Phase);
-    Own.open(PolicySet::ofCommandLine().deciderInHost(Task, M), /*InPlace=*/false);
+    Own.open(std::move(Policy), /*InPlace=*/false);
     const bool Decides = Own.isOpen();
     if (Decides)
       decideAtEnd(Task, M, Own);
