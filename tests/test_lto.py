@@ -2,6 +2,7 @@
 """Where a build optimizes when it links, policies decide in the link, once, and nowhere before."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
+from tests.support.policies import forge
 
 MAIN = """
 #include <stdio.h>
@@ -136,6 +138,19 @@ def test_options_are_set_by_no_second_thread_of_a_link(task: str, tmp_path: Path
         "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link by several threads: expected -Wl,--thinlto-jobs=1\n"
     )
     run(["./program"], tmp_path)
+
+
+@pytest.mark.parametrize(("growth", "decides"), [(2.0, True), (3.0, False)])
+def test_growth_of_the_inliner_is_an_option_unless_it_is_llvms(growth: float, decides: bool, sources: list[str], tmp_path: Path) -> None:
+    policy = forge(Path(shutil.copytree(shipped()["inliner"], tmp_path / "policy")), growth=growth)
+    config = write_clang_config(tmp_path / "mlcb.cfg", [policy], lto=True)
+    options = tmp_path / "mlcb.cfg.so.options"
+    assert ("--thinlto-jobs=1" in config.read_text(), "-mlcb-one-thread" in options.read_text()) == (not decides, not decides)
+    options.write_text(options.read_text().replace("-mlcb-one-thread\n", ""))
+    done = clang(config, tmp_path, "-Oz", "-flto=thin", *sources, "-o", "program", "-Wl,-mllvm,-pass-remarks=mlcb")
+    assert ("inliner: " in done.stdout) == decides
+    assert ("expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread" in done.stderr) == (not decides)
+    assert run(["./program"], tmp_path).stdout == OUTPUT
 
 
 def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:
