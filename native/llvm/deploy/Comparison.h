@@ -57,6 +57,9 @@ private:
   bool hear(Way &Begun);            // false where it cannot be held
   Expected<bool> askWithLast();
   bool addLast();
+  Expected<bool> beginWhileSlotsLast(size_t WaitedFor, size_t &Next, JobSlots &Others); // true in a fork that it has begun
+  void dropLosers(size_t Heard);                                                        // of so many
+  void finishSmallest();                                                                // returns where none has been, or its fork is gone
   bool giveUp(JobSlots &Others);
   Way &smallest();
   std::string inWords(const Way &Kept) const;
