@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The task that chooses passes and attributes of functions: what is allowed, what it comes to, and that programs stay right."""
 
-import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +18,10 @@ from mlcb_gym.envs.function_posetrl import FunctionPosetRLEnv
 from mlcb_gym.errors import NoDecisions, TaskError
 from mlcb_gym.export.export import export_module
 from mlcb_gym.search.strategies import search_in
-from mlcb_gym.spec import bind
 from tests.support.functions import TAIL_CALLS, allowed, at_random, outputs, unoptimized
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, SAMPLE, compile_, csmith, run
 from tests.support.making import making
+from tests.support.policies import forge
 
 ACTIONS = read_actions("functions")
 PASSES, BOTH, WITHOUT_MINSIZE = "sroa,instcombine,simplifycfg", "+frame-pointer=all ; sroa,instcombine", "-minsize ; sroa"
@@ -154,10 +153,7 @@ def compiled(option: str, changed: Mapping[str, object], folder: Path) -> subpro
     """A compilation by a policy whose parameters were changed after it was exported."""
     (folder / "source.c").write_text(LOOP)
     with closing(FunctionPosetRLEnv(programs=folder / "source.c", actions=[PASSES, BOTH])) as env:
-        policy = export_module(Alike(), env, folder / "policy")
-    manifest = json.loads((policy / "policy.json").read_text())
-    forged = bind("function_posetrl", manifest["parameters"] | changed)
-    (policy / "policy.json").write_text(json.dumps(manifest | {"parameters": dict(forged.parameters), "digest": forged.digest}))
+        policy = forge(export_module(Alike(), env, folder / "policy"), **changed)
     loaded = (f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{policy}", "-mllvm", option)
     command: list[str | Path] = [toolchain.tool("clang"), *loaded, "-Oz", "-c", folder / "source.c", "-o", folder / "made.o"]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -3,17 +3,20 @@
 
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.envs.function_size import FunctionSizeEnv
 from mlcb_gym.errors import NoDecisions, TaskError
+from mlcb_gym.export.export import export_module
 from mlcb_gym.search.counterfactual import counterfactuals
 from mlcb_gym.search.strategies import search_in
 from mlcb_gym.session.plugin import PluginSession
@@ -96,6 +99,22 @@ def test_keep_is_stock_to_the_byte(tmp_path: Path) -> None:
     for name in ("kept", "stock"):
         compile_(tmp_path / f"{name}.bc", "-Oz", "-Xclang", "-disable-llvm-passes", "-c", output=tmp_path / f"{name}.o")
     assert (tmp_path / "kept.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+class Second(nn.Module):
+    """Prefers the second of two actions."""
+
+    def forward(self, observation: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return observation["functions"].float() * torch.zeros(1, 2) + torch.tensor([[0.0, 1.0]])
+
+
+def test_passes_after_the_pipeline_leave_no_analysis_of_before(tmp_path: Path) -> None:
+    (tmp_path / "source.c").write_text("int g(int); int f(int n, int *p) { if (n > 3 && p[0]) { while (n--) g(n); } return p[1]; }")
+    with closing(FunctionSizeEnv(programs=tmp_path / "source.c", actions=["keep", "break-crit-edges"])) as env:
+        policy = export_module(Second(), env, tmp_path / "policy")
+    asking = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{policy}", "-mllvm", "-verify-analysis-invalidation"]
+    compile_(tmp_path / "source.c", "-Oz", "-S", "-emit-llvm", "-fno-discard-value-names", *asking, output=tmp_path / "ours.ll")
+    assert "crit_edge:" in (tmp_path / "ours.ll").read_text()
 
 
 def test_search_of_each_decision_for_itself_finds_what_forks_find(make: Make) -> None:

@@ -77,6 +77,24 @@ def test_trials_heed_the_flags_of_the_build(flag: str, tmp_path: Path) -> None:
     assert flagged["default<Oz>"] != plain["default<Oz>"]
 
 
+def test_labels_in_position_independent_data_are_relocated(tmp_path: Path) -> None:
+    (tmp_path / "source.c").write_text("void *at(int i) { static void *t[] = {&&a, &&b}; goto *t[i]; a: return t[0]; b: return t[1]; }")
+    write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], guard=True)
+    said = clang(tmp_path / "mlcb.cfg", tmp_path, "-Oz", "-fPIC", "-Rpass=mlcb", "-c", "source.c", "-o", "guarded.o").stderr
+    clang(None, tmp_path, "-Oz", "-fPIC", "-c", "source.c", "-o", "stock.o")
+    frame_table_entry, relocation = 8, 24
+    assert f"default<Oz>: {object_size(tmp_path / 'stock.o') + frame_table_entry + 2 * relocation} bytes" in said
+
+
+def test_target_without_objects_is_compiled_as_stock_does(tmp_path: Path) -> None:
+    (tmp_path / "source.c").write_text("int step(int x) { return x & 1 ? 3 * x + 1 : x / 2; }")
+    write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], guard=True)
+    compiled = ["--target=nvptx64-nvidia-cuda", "-Oz", "-S", "source.c", "-o"]
+    assert "kept: default<Oz>" in clang(tmp_path / "mlcb.cfg", tmp_path, "-Rpass=mlcb", *compiled, "guarded.s").stderr
+    clang(None, tmp_path, *compiled, "stock.s")
+    assert (tmp_path / "guarded.s").read_bytes() == (tmp_path / "stock.s").read_bytes()
+
+
 @pytest.mark.parametrize("flags", [[], ["-fPIC", "-shared"], ["-fsanitize=address"], ["-fno-pie", "-no-pie"]], ids=" ".join)
 def test_what_is_linked_is_not_larger(flags: list[str], tmp_path: Path) -> None:
     guarded(tmp_path, ["posetrl", "inliner"])

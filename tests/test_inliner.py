@@ -2,6 +2,8 @@
 """The inliner that asks: LLVM's own answers leave what LLVM leaves, any others a program that is right; and it deploys by one flag."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +20,7 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.inliner import InlinerEnv, InlinerVectorEnv
+from mlcb_gym.envs.inliner import GROWTH, InlinerEnv, InlinerVectorEnv
 from mlcb_gym.envs.record import SMALLER, Observation
 from mlcb_gym.errors import NoDecisions, PolicyError, TaskError
 from mlcb_gym.evaluation.linked_size import evaluate_linked
@@ -174,6 +176,12 @@ def finish_from(env: CompilerEnv, choose: Choose) -> dict[str, float]:
         assert action is not None
         _, _, ended, _, info = env.step(action)
     return info
+
+
+def test_usual_growth_is_llvms(make: Make) -> None:
+    printed = subprocess.run([OPT, "-print-all-options", "-disable-output", os.devnull], capture_output=True, text=True, timeout=60).stdout
+    (default,) = re.findall(r"--ml-advisor-size-increase-threshold .*\(default: (.*)\)", printed)
+    assert float(default) == GROWTH == make().task_spec.parameters["growth"]
 
 
 def test_module_that_may_not_grow_is_not_asked_about_after_it_grew(make: Make) -> None:

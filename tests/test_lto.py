@@ -2,6 +2,7 @@
 """Where a build optimizes when it links, policies decide in the link, once, and nowhere before."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
+from tests.support.policies import forge
 
 MAIN = """
 #include <stdio.h>
@@ -120,6 +122,35 @@ def test_a_link_by_several_threads_is_as_stock_where_options_would_be_set(source
         == "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link: expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n"
     )
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
+
+
+@pytest.mark.parametrize("task", ["posetrl", "function_posetrl"])
+def test_options_are_set_by_no_second_thread_of_a_link(task: str, tmp_path: Path) -> None:
+    names = [f"step{index}" for index in range(8)]
+    for name in names:
+        (tmp_path / f"{name}.c").write_text(STEP.replace("step", name))
+    declared, called = "".join(f"int {name}(int x); " for name in names), " + ".join(f"{name}(7)" for name in names)
+    (tmp_path / "main.c").write_text(f"{declared}int main(void) {{ return {called} - {8 * 22}; }}")
+    config = configuration(tmp_path, [task])
+    config.write_text(config.read_text().replace("--thinlto-jobs=1", "--thinlto-jobs=8"))
+    said = clang(config, tmp_path, "-Oz", "-flto=thin", "main.c", *(f"{name}.c" for name in names), "-o", "program").stderr
+    assert said == (
+        "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link by several threads: expected -Wl,--thinlto-jobs=1\n"
+    )
+    run(["./program"], tmp_path)
+
+
+@pytest.mark.parametrize(("growth", "decides"), [(2.0, True), (3.0, False)])
+def test_growth_of_the_inliner_is_an_option_unless_it_is_llvms(growth: float, decides: bool, sources: list[str], tmp_path: Path) -> None:
+    policy = forge(Path(shutil.copytree(shipped()["inliner"], tmp_path / "policy")), growth=growth)
+    config = write_clang_config(tmp_path / "mlcb.cfg", [policy], lto=True)
+    options = tmp_path / "mlcb.cfg.so.options"
+    assert ("--thinlto-jobs=1" in config.read_text(), "-mlcb-one-thread" in options.read_text()) == (not decides, not decides)
+    options.write_text(options.read_text().replace("-mlcb-one-thread\n", ""))
+    done = clang(config, tmp_path, "-Oz", "-flto=thin", *sources, "-o", "program", "-Wl,-mllvm,-pass-remarks=mlcb")
+    assert ("inliner: " in done.stdout) == decides
+    assert ("expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread" in done.stderr) == (not decides)
+    assert run(["./program"], tmp_path).stdout == OUTPUT
 
 
 def test_options_of_the_linker_that_are_none_of_ours_are_refused(sources: list[str], tmp_path: Path) -> None:

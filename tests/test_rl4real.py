@@ -221,6 +221,25 @@ def test_clang_allocates_by_a_policy_where_it_optimizes(policy: Path, guard: boo
         assert run(tmp_path / "program") == OUTPUTS[SAMPLE]
 
 
+@pytest.mark.parametrize("option", ["-optimize-regalloc=0", "-regalloc=basic"])
+def test_options_that_ask_for_another_allocator_are_heeded(option: str, policy: Path, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [policy])
+    (source,) = corpora.embedded(f"embedded/{SAMPLE}")
+    for output, configured in (("ours.o", [f"--config={config}"]), ("stock.o", [])):
+        subprocess.run([CLANG, *configured, "-O2", "-g", "-mllvm", option, "-c", source, "-o", tmp_path / output], check=True, cwd=tmp_path)
+    assert (tmp_path / "ours.o").read_bytes() == (tmp_path / "stock.o").read_bytes()
+
+
+def test_link_that_does_not_optimize_code_allocates_as_stock_does(policy: Path, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [policy], lto=True)
+    (source,) = corpora.embedded(f"embedded/{SAMPLE}")
+    for output, configured in (("ours", [f"--config={config}"]), ("stock", ["-fuse-ld=lld"])):
+        linked = ["-O2", "-flto", "-Wl,--lto-CGO0", "-lm", source, "-o", tmp_path / output]
+        subprocess.run([CLANG, *configured, *linked], check=True, cwd=tmp_path)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
+    assert run(tmp_path / "ours") == OUTPUTS[SAMPLE]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

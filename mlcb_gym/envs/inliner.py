@@ -30,6 +30,9 @@ REWARDS = {
 
 NO_EMBEDDING = "none"
 
+GROWTH = 2.0
+"""LLVM's own factor (``-ml-advisor-size-increase-threshold``): any other is an option that a policy sets."""
+
 STOCK = ("-passes={pipeline}", "-ml-advisor-size-increase-threshold={growth}")
 """The arguments of an untouched ``opt``, beside those of its advisor."""
 
@@ -138,6 +141,7 @@ class InlinerEnv(CompilerEnv):
         baseline="-Oz",
         reference_policies={"always": always(1), "never": always(0)},
         stock_ways=SMALLER,
+        sets_options=lambda parameters: parameters.get("growth", GROWTH) != GROWTH,
         search_priority=search_priority,
         expected="--programs embedded/train --iterations 6: 1.3514 before, 1.1111 after (seed 1, 2 cores, commit 4ae805c)",
     )
@@ -151,7 +155,7 @@ class InlinerEnv(CompilerEnv):
         reward: str = "size",
         embedding: str = NO_EMBEDDING,
         context: bool = False,
-        growth: float = 2.0,
+        growth: float = GROWTH,
         dense: bool = False,
         compiler: str = "plugin",
         **options: Unpack[CompilerOptions],

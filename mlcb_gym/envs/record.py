@@ -100,6 +100,15 @@ def no_candidates(parameters: Parameters) -> Sequence[int]:
     return ()
 
 
+def actions_set_options(parameters: Parameters) -> bool:
+    """Return whether an action sets options of LLVM.
+
+    >>> actions_set_options({"actions": ["function(sroa)", "{inline-threshold=50} default<Oz>"]})
+    True
+    """
+    return any("{" in text for text in parameters.get("actions", ()))
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskRecord:
     """Facts about a task that the tools need.
@@ -116,6 +125,7 @@ class TaskRecord:
         guarded: the same of the objective where the guard keeps the heuristic's result function by function; by default program by program.
         guardable: whether the compiler's guard can compare what a policy decides with the heuristic.
         in_place: whether a policy takes the place of the compiler's optimizations.
+        sets_options: from the parameters of a policy to whether it sets options of LLVM, which are one to all threads of a link.
         baseline: the name of the compiler's own heuristic in tables.
         reference_policies: policies that do not learn, by name.
         portfolios: sequences of such policies, by name, of which the best of the first K counts.
@@ -148,6 +158,7 @@ class TaskRecord:
     guarded: tuple[str, str] | None = None
     guardable: bool = True
     in_place: bool = False
+    sets_options: Callable[[Parameters], bool] = actions_set_options
     baseline: str = "default"
     reference_policies: Mapping[str, ReferencePolicy] = field(default_factory=dict)
     portfolios: Mapping[str, Sequence[ReferencePolicy]] = field(default_factory=dict)

@@ -103,8 +103,9 @@ def write_clang_config(
 
 
 def _sets_options(policy: Path) -> bool:
-    """Return whether an action of a policy sets options of LLVM."""
-    return any("{" in text for text in _manifest(policy)["parameters"].get("actions", ()))
+    """Return whether a policy sets options of LLVM."""
+    made = _manifest(policy)
+    return _record(made["task"]).sets_options(made["parameters"])
 
 
 def _within(budget: float, policies: int) -> int:

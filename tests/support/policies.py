@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from mlcb_gym import _native, toolchain
+from mlcb_gym.spec import bind
 
 HEADERS = Path(os.environ.get("ONNXRUNTIME_ROOT", Path(__file__).parents[2] / ".deps/onnxruntime")) / "include"
 
@@ -89,3 +90,11 @@ def custom_operators(folder: Path) -> Path:
     manifest = json.loads((folder / "policy.json").read_text())
     (folder / "policy.json").write_text(json.dumps(manifest | {"custom_operators": "operators.so"}))
     return folder
+
+
+def forge(policy: Path, **changed: object) -> Path:
+    """Changes parameters of a policy after it was exported."""
+    manifest = json.loads((policy / "policy.json").read_text())
+    bound = bind(manifest["task"], manifest["parameters"] | changed)
+    (policy / "policy.json").write_text(json.dumps(manifest | {"parameters": dict(bound.parameters), "digest": bound.digest}))
+    return policy

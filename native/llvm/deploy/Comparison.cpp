@@ -68,30 +68,48 @@ Expected<bool> Comparison::askWithLast() {
   return false;
 }
 
+Expected<bool> Comparison::beginWhileSlotsLast(size_t WaitedFor, size_t &Next, JobSlots &Others) {
+  for (; Next < Ways.size() && (Ways[Next].Fork || Next <= WaitedFor || Others.take()); ++Next)
+    if (!Ways[Next].Fork)
+      if (auto InFork = begin(Ways[Next]); !InFork || *InFork)
+        return InFork;
+  return false;
+}
+
+void Comparison::dropLosers(size_t Heard) {
+  for (Way &Tried : MutableArrayRef(Ways).take_front(Heard))
+    if (&Tried != &smallest())
+      Tried.Fork.reset();
+}
+
+void Comparison::finishSmallest() {
+  Way &Smallest = smallest();
+  if (!Smallest.Found)
+    return;
+  if (HeldFork::isHeld())
+    remark("Guard", askToFinish(Smallest.Found->text()), M);
+  Smallest.Fork->finish(inWords(Smallest));
+}
+
 bool Comparison::goOnInForks() {
   JobSlots Others(Jobs); // that fork beside the one that is waited for
   if (HeldFork::isHeld() && TriesAllFirst)
     HeldFork::waitWithoutLimit();
   Expected<bool> InFork = HeldFork::isHeld() && !TriesAllFirst ? askWithLast() : false;
   size_t Next = 0;
-  for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
-    for (; InFork && !*InFork && Next < Ways.size() && (Ways[Next].Fork || Next <= Index || Others.take()); ++Next)
-      if (!Ways[Next].Fork)
-        InFork = begin(Ways[Next]);
+  for (size_t Index = 0; InFork && !*InFork && (Index < Ways.size() || addLast()); ++Index) {
+    InFork = beginWhileSlotsLast(Index, Next, Others);
     if (!InFork || *InFork)
-      return InFork ? true : giveUp(Others);
+      break;
     if (!Ways[Index].Found && !hear(Ways[Index]))
       return giveUp(Others);
     Others.giveBack();
-    for (Way &Heard : MutableArrayRef(Ways).take_front(Index + 1))
-      if (&Heard != &smallest())
-        Heard.Fork.reset();
+    dropLosers(Index + 1);
   }
-  if (Way &Smallest = smallest(); Smallest.Found) {
-    if (HeldFork::isHeld())
-      remark("Guard", askToFinish(Smallest.Found->text()), M);
-    Smallest.Fork->finish(inWords(Smallest)); // returns where that fork is gone
-  }
+  if (InFork && *InFork)
+    return true;
+  if (InFork)
+    finishSmallest();
   return giveUp(Others);
 }
 
@@ -104,10 +122,13 @@ bool Comparison::giveUp(JobSlots &Others) {
   return false;
 }
 
-Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest, measure::Setup When) {
+void Comparison::tryInForks(function_ref<Expected<void>()> Rest, measure::Setup When) {
   auto Shared = PolicySet::measurerFor(M, When);
-  if (!Shared)
-    return Unexpected(Shared.error());
+  if (!Shared) {
+    Ways.back().Take();
+    remark("Guard", "nothing is measured: " + Shared.error().Message + "; kept: " + Ways.back().Name, M);
+    return;
+  }
   for (size_t Index = 0; Index < Ways.size() || addLast(); ++Index) {
     const auto Told = tryInFork(M, [&]() -> std::string {
       Ways[Index].Take();
@@ -122,7 +143,6 @@ Expected<void> Comparison::tryInForks(function_ref<Expected<void>()> Rest, measu
   const Way &Smallest = smallest();
   Smallest.Take();
   remark("Guard", inWords(Smallest), M);
-  return {};
 }
 
 } // namespace mlcb

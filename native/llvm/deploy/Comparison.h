@@ -48,14 +48,18 @@ public:
   bool goOnInForks();
 
   /// Forks begin each way, do the Rest, and measure; then this process begins the smallest. Reported in a remark. Code generation is set up once for
-  /// all forks, or, with WhenMeasured, by each for itself, so that it heeds options that ways set.
-  Expected<void> tryInForks(llvm::function_ref<Expected<void>()> Rest, measure::Setup When = measure::Setup::Now);
+  /// all forks, or, with WhenMeasured, by each for itself, so that it heeds options that ways set. The last way is begun where the target has no
+  /// objects to measure.
+  void tryInForks(llvm::function_ref<Expected<void>()> Rest, measure::Setup When = measure::Setup::Now);
 
 private:
   Expected<bool> begin(Way &Begun); // true in its fork
   bool hear(Way &Begun);            // false where it cannot be held
   Expected<bool> askWithLast();
   bool addLast();
+  Expected<bool> beginWhileSlotsLast(size_t WaitedFor, size_t &Next, JobSlots &Others); // true in a fork that it has begun
+  void dropLosers(size_t Heard);                                                        // of so many
+  void finishSmallest();                                                                // returns where none has been, or its fork is gone
   bool giveUp(JobSlots &Others);
   Way &smallest();
   std::string inWords(const Way &Kept) const;

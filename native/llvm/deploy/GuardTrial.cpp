@@ -2,6 +2,7 @@
 #include "llvm/deploy/GuardTrial.h"
 
 #include "llvm/process/ForkedProbe.h"
+#include "llvm/process/OneThread.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <mutex>
-#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -68,9 +68,8 @@ private:
 };
 
 /// What other threads have locked stays locked in a fork.
-bool isOneThread() {
-  static const std::thread::id First = std::this_thread::get_id();
-  if (std::this_thread::get_id() == First)
+bool mayFork() {
+  if (isOneThread())
     return true;
   static std::once_flag Said;
   std::call_once(Said,
@@ -81,7 +80,7 @@ bool isOneThread() {
 } // namespace
 
 std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Trial) {
-  if (!isOneThread())
+  if (!mayFork())
     return std::nullopt;
   return probe(
              [&] {

@@ -3,6 +3,7 @@
 
 #include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
+#include "llvm/process/OneThread.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -96,14 +97,16 @@ void readOptionsBesidePlugin() {
 
 bool isLinker() { return HasOptionsBeside; }
 
-bool linksByOneThread() {
+bool maySetOptions(ThinOrFullLTOPhase Phase) {
+  // A linker does not tell how many threads it has: that it has one is believed until a second one asks.
+  const bool May = Phase != ThinOrFullLTOPhase::ThinLTOPostLink || (OneThread && isOneThread());
   static std::once_flag Said;
-  if (!OneThread)
+  if (!May)
     std::call_once(Said, [] {
-      errs()
-          << "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link: expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n";
+      errs() << "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link"
+             << (OneThread ? " by several threads: expected -Wl,--thinlto-jobs=1\n" : ": expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n");
     });
-  return OneThread;
+  return May;
 }
 
 void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
@@ -118,7 +121,10 @@ void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
   Deploy();
-  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) { Own->Now.reset(); });
+  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) {
+    Own->Now.reset();
+    return false;
+  });
 }
 
 } // namespace mlcb

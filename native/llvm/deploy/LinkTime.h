@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Pass.h"
 
 namespace llvm {
 class PassBuilder;
@@ -17,8 +18,9 @@ void readOptionsBesidePlugin();
 /// Whether options were read there: this process is a linker.
 bool isLinker();
 
-/// Whether the thin link is by one thread; where it is not said to be, that is said once.
-bool linksByOneThread();
+/// Whether a policy may set options of LLVM, which are one to all threads: not in a thin link that is not said to be by one thread, or of which a
+/// second thread has asked. That is said once.
+bool maySetOptions(llvm::ThinOrFullLTOPhase Phase);
 
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
 /// ask them either.

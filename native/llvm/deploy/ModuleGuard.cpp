@@ -83,10 +83,11 @@ Expected<void> takeSmallestPipeline(PolicySet &Policies, Module &M, const HostPi
   Compared.add(Host.text(), [&] { Policies.passOver(*Tasks); });
   if (*CanGoOn && Compared.goOnInForks())
     return {};
-  return Compared.tryInForks([&] {
+  Compared.tryInForks([&] {
     Host.run(M);
     return Expected<void>();
   });
+  return {};
 }
 
 } // namespace
@@ -111,6 +112,7 @@ void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
   runAtPipelineEnd(Builder, [](Module &M, OptimizationLevel, ThinOrFullLTOPhase) {
     PolicySet::ofCommandLine().passOver({});
     holdObject(M);
+    return false;
   });
   endBeforeWriting(Builder);
 }
@@ -121,7 +123,8 @@ Expected<void> takeSmallestCode(Module &M, ThinOrFullLTOPhase Phase, Comparison 
     return Unexpected(CanGoOn.error());
   if (*CanGoOn && Compared.goOnInForks())
     return {};
-  return Compared.tryInForks([] { return Expected<void>(); }, measure::Setup::WhenMeasured);
+  Compared.tryInForks([] { return Expected<void>(); }, measure::Setup::WhenMeasured);
+  return {};
 }
 
 bool isPolicySmaller(const TaskRegistration &Task, Choice &Policy, Module &M) {
@@ -134,13 +137,13 @@ bool isPolicySmaller(const TaskRegistration &Task, Choice &Policy, Module &M) {
     });
   Compared.add(Task.heuristic().str(), [&] { ByPolicy = false; });
   const PolicySet::Suspension Alone;
-  const auto Tried = Compared.tryInForks([&] {
+  Compared.tryInForks([&] {
     if (ByPolicy)
       return Policy.run(M);
     PassRunner(Policy.Target->targetMachine()).run(Task.heuristic(), M);
     return Expected<void>();
   });
-  return Tried && ByPolicy;
+  return ByPolicy;
 }
 
 } // namespace mlcb

@@ -37,8 +37,7 @@ public:
 
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     const HostScope Inside(Builder, Built);
-    Run(M, Built, Phase);
-    return PreservedAnalyses::all();
+    return Run(M, Built, Phase) ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
 private:

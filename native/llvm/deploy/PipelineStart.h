@@ -28,8 +28,8 @@ struct HostPipeline {
 /// Work on a module where a pipeline begins; whether the module may have changed.
 using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
 
-/// Work on a module where a pipeline of a level ends.
-using AtPipelineEnd = std::function<void(llvm::Module &M, llvm::OptimizationLevel Built, llvm::ThinOrFullLTOPhase Phase)>;
+/// Work on a module where a pipeline of a level ends; whether the module may have changed.
+using AtPipelineEnd = std::function<bool(llvm::Module &M, llvm::OptimizationLevel Built, llvm::ThinOrFullLTOPhase Phase)>;
 
 /// Runs at the start of every pipeline of the host, those of a link too, but not at -O0.
 void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);

@@ -25,7 +25,7 @@ static bool isAddressTaken(const GlobalValue &G) {
 
 /// Addresses in the initial value of a global.
 static uint64_t countAddresses(const Constant &C) {
-  if (isa<GlobalValue>(C))
+  if (isa<GlobalValue, BlockAddress>(C)) // of which the latter holds a block, no constant
     return 1;
   // The difference of two is known when the file is linked.
   if (const auto *Computed = dyn_cast<ConstantExpr>(&C); Computed && Computed->getOpcode() == Instruction::Sub)

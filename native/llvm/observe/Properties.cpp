@@ -75,7 +75,8 @@ static_assert(sizeof(Info) == sizeof(ir2vec::Embedding) + sizeof(void *) + NumPr
               "FunctionPropertiesInfo has other fields than this list");
 
 void addProperties(Function &F, std::span<int64_t> Sum) {
-  EnableDetailedFunctionProperties = true;
+  // For good: of several threads that observe, none may find it reset by another.
+  [[maybe_unused]] static const bool IsDetailed = (EnableDetailedFunctionProperties = true);
   // Analyses of our own: asking the pass manager's would leave results behind that some passes use when they find them,
   // and observing would change what is compiled.
   DominatorTree Dominators(F);

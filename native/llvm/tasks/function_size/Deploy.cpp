@@ -93,12 +93,9 @@ private:
   std::shared_ptr<FunctionConversation> Talk; // null where there is none
 };
 
-void decideAtEnd(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Phase) {
-  PolicySet &Policies = PolicySet::ofCommandLine();
-  Opened Own(M, Phase);
-  Own.open(Policies.deciderInHost(Task, M), /*InPlace=*/false);
-  if (!Own.isOpen())
-    return;
+/// With an open conversation.
+void decideAtEnd(const TaskRegistration &Task, Module &M, Opened &Own) {
+  const PolicySet &Policies = PolicySet::ofCommandLine();
   if (!Policies.isGuarded())
     return Own.decide();
   const size_t Candidates = Policies.candidates();
@@ -116,10 +113,8 @@ void decideAtEnd(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Pha
 
 /// Whether no other thread would see the options that a policy's actions set.
 bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
-  if (Phase != ThinOrFullLTOPhase::ThinLTOPostLink)
-    return true;
   const auto Read = FunctionSizeParameters::read(Policy.spec());
-  return !Read || !setOptions(Read->Actions) || linksByOneThread();
+  return !Read || !setOptions(Read->Actions) || maySetOptions(Phase);
 }
 
 void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, ThinOrFullLTOPhase Phase) {
@@ -144,8 +139,17 @@ void decideAtPipelineEnd(const TaskRegistration &Task, PassBuilder &Builder) {
   runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
     const bool IsDecided = std::exchange(Decided, nullptr) == &M;
     // What the guard tries of the pipeline is without it.
-    if (Built != OptimizationLevel::O0 && !isProbe() && !IsDecided)
-      decideAtEnd(Task, M, Phase);
+    if (Built == OptimizationLevel::O0 || isProbe() || IsDecided)
+      return false;
+    auto Policy = PolicySet::ofCommandLine().deciderInHost(Task, M);
+    if (Policy && *Policy && !mayDecide(**Policy, Phase))
+      return false;
+    Opened Own(M, Phase);
+    Own.open(std::move(Policy), /*InPlace=*/false);
+    const bool Decides = Own.isOpen();
+    if (Decides)
+      decideAtEnd(Task, M, Own);
+    return Decides;
   });
 }
 

@@ -38,21 +38,26 @@ private:
   void *evaluateUntyped() override { llvm_unreachable("the advisor asks"); }
 };
 
+cl::opt<float> &growthLimit() { return *static_cast<cl::opt<float> *>(cl::getRegisteredOptions().lookup("ml-advisor-size-increase-threshold")); }
+
 /// The limit that MLInlineAdvisor has on the growth of a module, unless the command line sets it.
 class GrowthLimit {
 public:
-  explicit GrowthLimit(double Factor)
-      : Limit(*static_cast<cl::opt<float> *>(cl::getRegisteredOptions().lookup("ml-advisor-size-increase-threshold"))), Before(Limit) {
-    if (Limit.getNumOccurrences() == 0)
-      Limit.setValue(static_cast<float>(Factor));
+  explicit GrowthLimit(const InlinerParameters &Parameters) {
+    if (!setsGrowthLimit(Parameters))
+      return;
+    Before = growthLimit();
+    growthLimit().setValue(static_cast<float>(Parameters.Growth));
   }
-  ~GrowthLimit() { Limit.setValue(Before); }
+  ~GrowthLimit() {
+    if (Before)
+      growthLimit().setValue(*Before);
+  }
   GrowthLimit(const GrowthLimit &) = delete;
   GrowthLimit &operator=(const GrowthLimit &) = delete;
 
 private:
-  cl::opt<float> &Limit;
-  float Before;
+  std::optional<float> Before; // where it is changed
 };
 
 class PolicyInlineAdvisor final : public MLInlineAdvisor {
@@ -62,7 +67,7 @@ public:
       : MLInlineAdvisor(
             M, Modules, [&](const std::vector<llvm::TensorSpec> &Specs) { return std::make_unique<FeatureBuffers>(M.getContext(), Specs, *Asked); },
             [this](CallBase &Call) { return asksHeuristic(Call); }),
-        Heuristic(M, Functions, Params, Context), Limit(Asked->parameters().Growth), Talk(std::move(Asked)) {}
+        Heuristic(M, Functions, Params, Context), Limit(Asked->parameters()), Talk(std::move(Asked)) {}
 
 private:
   /// MLInlineAdvisor never inlines a function into itself, and asks nobody; LLVM's heuristic may, and decides here.
@@ -103,6 +108,11 @@ InlineAdvisor *makeAdvisor(Module &M, FunctionAnalysisManager &Functions, Inline
 }
 
 } // namespace
+
+bool setsGrowthLimit(const InlinerParameters &Parameters) {
+  // The value may be what an advisor of another thread has set.
+  return growthLimit().getNumOccurrences() == 0 && growthLimit().getDefault().getValue() != static_cast<float>(Parameters.Growth);
+}
 
 void adviseHost(ModuleAnalysisManager &Modules, OpenInlineConversation Open) {
   Current = {&Modules, std::move(Open)};

@@ -2,6 +2,8 @@
 #include "llvm/tasks/inliner/Deploy.h"
 
 #include "llvm/deploy/Hosted.h"
+#include "llvm/deploy/LinkTime.h"
+#include "llvm/deploy/PipelineStart.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/tasks/inliner/Advisor.h"
 
@@ -14,9 +16,18 @@ namespace mlcb {
 
 namespace {
 
+/// Whether no other thread would see the option that a policy's advisor sets.
+bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
+  const auto Read = InlinerParameters::read(Policy.spec());
+  return !Read || !setsGrowthLimit(*Read) || maySetOptions(Phase);
+}
+
 /// The conversation with the policy of the command line; null where there is none.
-std::shared_ptr<InlineConversation> openInHost(const TaskRegistration &Task, Module &M) {
-  return host<InlineConversation>(M, PolicySet::ofCommandLine().deciderInHost(Task, M), [&](ModelRunner &Policy) {
+std::shared_ptr<InlineConversation> openInHost(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Phase) {
+  Expected<std::unique_ptr<ModelRunner>> Found = PolicySet::ofCommandLine().deciderInHost(Task, M);
+  if (Found && *Found && !mayDecide(**Found, Phase))
+    return nullptr;
+  return host<InlineConversation>(M, std::move(Found), [&](ModelRunner &Policy) {
     return InlinerParameters::read(Policy.spec()).map([&](InlinerParameters Parameters) {
       return std::make_unique<InlineConversation>(M, std::move(Parameters), Policy, EpisodeRequest());
     });
@@ -26,8 +37,13 @@ std::shared_ptr<InlineConversation> openInHost(const TaskRegistration &Task, Mod
 } // namespace
 
 void adviseHostInliner(const TaskRegistration &Task, PassBuilder &Builder) {
+  auto Phase = std::make_shared<ThinOrFullLTOPhase>(ThinOrFullLTOPhase::None); // of the pipeline at work
+  runAtPipelineStart(Builder, [Phase](Module &, const HostPipeline &Host) {
+    *Phase = Host.Phase;
+    return false;
+  });
   Builder.registerAnalysisRegistrationCallback(
-      [&Task](ModuleAnalysisManager &Modules) { adviseHost(Modules, [&Task](Module &M) { return openInHost(Task, M); }); });
+      [&Task, Phase](ModuleAnalysisManager &Modules) { adviseHost(Modules, [&Task, Phase](Module &M) { return openInHost(Task, M, *Phase); }); });
 }
 
 } // namespace mlcb

@@ -13,12 +13,13 @@ namespace mlcb::rl4real {
 void allocateInHost(const TaskRegistration &Task, PassBuilder &Builder) {
   runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built, ThinOrFullLTOPhase) {
     if (Built == OptimizationLevel::O0 || hasFailed(M))
-      return;
+      return false;
     const Expected<bool> HasPolicy = PolicySet::ofCommandLine().names(Task);
     if (!HasPolicy)
       failCompilation(M, HasPolicy.error());
     else if (*HasPolicy)
       useAllocator();
+    return false;
   });
 }
 

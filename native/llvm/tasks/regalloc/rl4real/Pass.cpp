@@ -13,7 +13,9 @@
 #include "llvm/Analysis/ProfileSummaryInfo.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/LegacyPassManagers.h"
 #include "llvm/InitializePasses.h"
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,21 +35,23 @@ namespace {
 
 class AllocatorPass final : public MachineFunctionPass {
 public:
-  AllocatorPass() : MachineFunctionPass(ID), Greedy(createGreedyRegisterAllocator()) {}
+  AllocatorPass() : MachineFunctionPass(ID), Stock(createGreedyRegisterAllocator()) {}
 
 private:
   StringRef getPassName() const override { return "mlcb register allocator"; }
+  void preparePassManager(PMStack &Managers) override;
   void getAnalysisUsage(AnalysisUsage &AU) const override;
   MachineFunctionProperties getRequiredProperties() const override { return MachineFunctionProperties().setNoPHIs(); }
   MachineFunctionProperties getClearedProperties() const override { return MachineFunctionProperties().setIsSSA(); }
   bool doInitialization(Module &M) override;
   bool doFinalization(Module &M) override;
   bool runOnMachineFunction(MachineFunction &MF) override;
-  bool runGreedy(MachineFunction &MF);
+  bool runStock(MachineFunction &MF);
   Counts allocate(MachineFunction &MF, RegallocConversation *Talk);
 
   static char ID;
-  std::unique_ptr<FunctionPass> Greedy;
+  std::unique_ptr<FunctionPass> Stock; // LLVM's own allocator
+  bool IsFast = false;                 // where nothing is optimized: that one decides
   RegisterClassInfo Classes;
   RegallocConversations Talks;
   bool LeavesOthers = false; // to greedy: the functions that no policy decides about
@@ -55,9 +59,20 @@ private:
 
 char AllocatorPass::ID = 0;
 
-/// A superset of greedy's, so that greedy can run in this pass's place.
+/// LLVM asks its registry for an allocator whether or not it optimizes, and says nothing about it. Without the optimizations nothing would rewrite
+/// the registers after this pass, and the analyses of greedy would lose debug values.
+void AllocatorPass::preparePassManager(PMStack &Managers) {
+  Pass *Config = Managers.top()->getTopLevelManager()->findAnalysisPass(&TargetPassConfig::ID);
+  IsFast = Config && !static_cast<TargetPassConfig *>(Config)->getOptimizeRegAlloc();
+  if (IsFast)
+    Stock.reset(createFastRegisterAllocator());
+}
+
+/// A superset of those of LLVM's own, so that it can run in this pass's place.
 void AllocatorPass::getAnalysisUsage(AnalysisUsage &AU) const {
-  Greedy->getAnalysisUsage(AU);
+  Stock->getAnalysisUsage(AU);
+  if (IsFast)
+    return;
   AU.addRequired<AAResultsWrapperPass>();
   AU.addRequired<ProfileSummaryInfoWrapperPass>();
 }
@@ -75,38 +90,40 @@ static void report(const MachineFunction &MF, const Counts &Done) {
 }
 
 bool AllocatorPass::doInitialization(Module &M) {
+  if (IsFast)
+    return Stock->doInitialization(M);
   Talks = openRegalloc("rl4real", M, *this);
   LeavesOthers = isRegallocScoped() || !Talks.Talks.empty() || PolicySet::ofCommandLine().names(*TaskRegistration::find("rl4real")).value_or(true);
-  return Greedy->doInitialization(M);
+  return Stock->doInitialization(M);
 }
 
 bool AllocatorPass::doFinalization(Module &M) {
   Talks = {};
-  return Greedy->doFinalization(M);
+  return Stock->doFinalization(M);
 }
 
 bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
   RegallocConversation *Talk = Talks.about(MF.getName());
-  if (!Talk && LeavesOthers)
-    return runGreedy(MF);
+  if (IsFast || (!Talk && LeavesOthers))
+    return runStock(MF);
   if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges) {
     remark("LeftToGreedy", "left to greedy: " + Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most", MF.getFunction());
-    return runGreedy(MF);
+    return runStock(MF);
   }
   report(MF, allocate(MF, Talk));
   return true;
 }
 
-/// The pass manager does not know greedy: it is shown the analyses that this pass was given for it.
-bool AllocatorPass::runGreedy(MachineFunction &MF) {
+/// The pass manager does not know it: it is shown the analyses that this pass was given for it.
+bool AllocatorPass::runStock(MachineFunction &MF) {
   AnalysisUsage Usage;
-  Greedy->getAnalysisUsage(Usage);
-  if (!Greedy->getResolver())
-    Greedy->setResolver(new AnalysisResolver(getResolver()->getPMDataManager())); // the pass owns it
-  Greedy->getResolver()->clearAnalysisImpls();
+  Stock->getAnalysisUsage(Usage);
+  if (!Stock->getResolver())
+    Stock->setResolver(new AnalysisResolver(getResolver()->getPMDataManager())); // the pass owns it
+  Stock->getResolver()->clearAnalysisImpls();
   for (const AnalysisID Required : Usage.getRequiredSet())
-    Greedy->getResolver()->addAnalysisImplsPair(Required, getResolver()->findImplPass(Required));
-  return Greedy->runOnFunction(MF.getFunction());
+    Stock->getResolver()->addAnalysisImplsPair(Required, getResolver()->findImplPass(Required));
+  return Stock->runOnFunction(MF.getFunction());
 }
 
 /// The policy's agents, or who the options name.
@@ -155,6 +172,10 @@ RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", create
 
 FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
 
-void useAllocator() { RegisterRegAlloc::setDefault(createAllocator); }
+/// Once there is a default, LLVM does not look at its option.
+void useAllocator() {
+  if (const cl::Option *Chosen = cl::getRegisteredOptions().lookup("regalloc"); !Chosen || Chosen->getNumOccurrences() == 0)
+    RegisterRegAlloc::setDefault(createAllocator);
+}
 
 } // namespace mlcb::rl4real

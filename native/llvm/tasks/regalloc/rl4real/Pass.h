@@ -11,7 +11,7 @@ namespace mlcb::rl4real {
 /// From now on optimized code of this process has its registers from this allocator, where no option names another.
 void useAllocator();
 
-/// Makes it. It asks whom RegallocScope names; without a policy for a function, that is greedy's.
+/// Makes it. It asks whom RegallocScope names; without a policy for a function, that is greedy's. Where code is not optimized, it is LLVM's fast one.
 llvm::FunctionPass *createAllocator();
 
 } // namespace mlcb::rl4real

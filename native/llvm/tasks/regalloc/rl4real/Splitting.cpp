@@ -20,6 +20,10 @@ static constexpr int FarApart = 16; // instructions
 static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
   Region Whole;
   Whole.Blocks.assign(Blocks.begin(), Blocks.end());
+  if (!Blocks.empty())
+    Whole.Numbers.resize(Blocks.front()->getParent()->getNumBlockIDs());
+  for (const MachineBasicBlock *Block : Blocks)
+    Whole.Numbers.set(Block->getNumber());
   return Whole;
 }
 
@@ -60,10 +64,8 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
 }
 
 Region Splitting::withoutCalls(ArrayRef<MachineBasicBlock *> Blocks) const {
-  Region Rest;
-  copy_if(Blocks, std::back_inserter(Rest.Blocks),
-          [&](const MachineBasicBlock *Block) { return A.LIS.getRegMaskSlotsInBlock(Block->getNumber()).empty(); });
-  return Rest;
+  const auto HasNone = [&](const MachineBasicBlock *Block) { return A.LIS.getRegMaskSlotsInBlock(Block->getNumber()).empty(); };
+  return regionOf(to_vector(make_filter_range(Blocks, HasNone)));
 }
 
 /// The blocks where the live range needs no callee-saved register; none where these are all or too many.
@@ -105,7 +107,7 @@ bool Splitting::isFar(SlotIndex One, SlotIndex Next, const MachineBasicBlock &Bl
 
 bool Splitting::holds(const Region &Within, const MachineInstr &MI) const {
   if (!Within.isPart())
-    return is_contained(Within.Blocks, MI.getParent());
+    return Within.has(*MI.getParent());
   if (MI.getParent() != Within.Blocks.front() || MI.isDebugInstr())
     return false;
   const SlotIndex At = A.LIS.getInstructionIndex(MI);
@@ -125,13 +127,14 @@ void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copi
     Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? measure::LoadWeight : IsWritten * measure::StoreWeight);
   LiveInterval Inside(Range.reg(), Range.weight());
   VNInfo::Allocator Values;
-  for (const MachineBasicBlock *Block : Within.Blocks)
-    for (const LiveRange::Segment &Segment : Range) {
-      const SlotIndex From = Within.isPart() ? Within.First : A.LIS.getMBBStartIdx(Block);
-      const SlotIndex To = Within.isPart() ? Within.Last.getDeadSlot() : A.LIS.getMBBEndIdx(Block);
-      if (const SlotIndex Start = std::max(Segment.start, From), End = std::min(Segment.end, To); Start < End)
-        Inside.addSegment({Start, End, Inside.getNextValue(Start, Values)});
+  for (const MachineBasicBlock *Block : Within.Blocks) {
+    const SlotIndex From = Within.isPart() ? Within.First : A.LIS.getMBBStartIdx(Block);
+    const SlotIndex To = Within.isPart() ? Within.Last.getDeadSlot() : A.LIS.getMBBEndIdx(Block);
+    for (const auto *Segment = Range.find(From); Segment != Range.end() && Segment->start < To; ++Segment) {
+      const SlotIndex Start = std::max(Segment->start, From);
+      Inside.addSegment({Start, std::min(Segment->end, To), Inside.getNextValue(Start, Values)});
     }
+  }
   A.Matrix.invalidateVirtRegs(); // queries are kept by address
   Within.Saves = HUGE_VAL;
   for (const MCPhysReg Register : A.order(Range.reg()))
@@ -158,10 +161,9 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
 std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
   if (Within.isPart())
     return planPart(Range, Within);
-  const BlockSet Inside(Within.Blocks.begin(), Within.Blocks.end());
   Plan Copies;
   for (MachineBasicBlock *Block : Within.Blocks)
-    if (!planEntry(Range, *Block, Inside, Copies) || !planExit(Range, *Block, Inside, Copies))
+    if (!planEntry(Range, *Block, Within, Copies) || !planExit(Range, *Block, Within, Copies))
       return std::nullopt;
   return Copies;
 }
@@ -178,8 +180,8 @@ std::optional<Splitting::Plan> Splitting::planPart(const LiveInterval &Range, co
   return Copies;
 }
 
-bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
-  const auto IsInside = [&](MachineBasicBlock *Other) { return Inside.contains(Other); };
+bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, const Region &Within, Plan &Copies) const {
+  const auto IsInside = [&](MachineBasicBlock *Other) { return Within.has(*Other); };
   if (!A.LIS.isLiveInToMBB(Range, &Block) || all_of(Block.predecessors(), IsInside))
     return true;
   if (none_of(Block.predecessors(), IsInside))
@@ -188,11 +190,11 @@ bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, c
                 [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, *Other, /*AtEnd=*/true, /*Inwards=*/true, Copies); });
 }
 
-bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const {
+bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Region &Within, Plan &Copies) const {
   return all_of(Block.successors(), [&](MachineBasicBlock *Next) {
-    if (Inside.contains(Next) || !A.LIS.isLiveInToMBB(Range, Next))
+    if (Within.has(*Next) || !A.LIS.isLiveInToMBB(Range, Next))
       return true;
-    const bool OnlyFromInside = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Inside.contains(Other); });
+    const bool OnlyFromInside = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Within.has(*Other); });
     return planCopy(Range, OnlyFromInside ? *Next : Block, /*AtEnd=*/!OnlyFromInside, /*Inwards=*/false, Copies);
   });
 }

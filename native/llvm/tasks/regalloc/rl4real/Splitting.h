@@ -5,8 +5,6 @@
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
 #include "llvm/tasks/regalloc/rl4real/Decider.h"
 
-#include "llvm/ADT/SmallPtrSet.h"
-
 namespace mlcb::rl4real {
 
 class Splitting {
@@ -29,7 +27,6 @@ private:
     bool Inwards;
   };
   using Plan = llvm::SmallVector<Copy, 8>;
-  using BlockSet = llvm::SmallPtrSet<llvm::MachineBasicBlock *, 16>;
   using Parts = llvm::SmallVector<Region, 4>;
 
   bool canSplit(const llvm::LiveInterval &Range) const;
@@ -41,8 +38,8 @@ private:
   std::optional<Plan> plan(const llvm::LiveInterval &Range, const Region &Within) const;
   std::optional<Plan> planPart(const llvm::LiveInterval &Range, const Region &Within) const;
   void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
-  bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
-  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const BlockSet &Inside, Plan &Copies) const;
+  bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Plan &Copies) const;
+  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Plan &Copies) const;
   bool planCopy(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const;
   void addCopy(const Copy &Where, llvm::Register Inner, llvm::Register Outer);
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
