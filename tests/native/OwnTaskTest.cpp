@@ -83,6 +83,27 @@ TEST(OwnTask, DeclaredWronglyIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(refuses("/parameters", 3, "expected a JSON object"));
 }
 
+/// Objects with names of their own, as a list.
+Json named(const char *Prefix, size_t Count, Json Like) {
+  Json List = Json::array();
+  for (size_t I = 0; I < Count; ++I) {
+    Like["name"] = Prefix + std::to_string(I);
+    List.push_back(Like);
+  }
+  return List;
+}
+
+TEST(OwnTask, OfMillionsOfPairsOfNamesTakesNoLongerThanItsText) {
+  Json Hostile = parseJson(Unroll);
+  Hostile["metrics"] = named("m", 20'000, {{"dtype", "float64"}});
+  Hostile["agents"][0].erase("inputs");
+  Hostile["agents"] = named("a", 20'000, Hostile["agents"][0]);
+  EXPECT_TRUE(failsWith(readSpec(Hostile.dump()), ErrorKind::InvalidArgument, "'agents' wrongly: expected 1 to 256"));
+  Hostile["agents"] = named("a", 1, Hostile["agents"][0]);
+  Hostile["agents"][0]["inputs"] = named("i", 20'000, {{"dtype", "float64"}});
+  EXPECT_TRUE(succeeds(readSpec(Hostile.dump())));
+}
+
 TEST(OwnTask, NestedWithoutEndIsRefused) {
   const std::string Deep = R"({"parameters": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   EXPECT_TRUE(failsWith(readSpec(Deep), ErrorKind::InvalidArgument, "not a JSON object"));
