@@ -64,6 +64,7 @@ private:
   Expected<void> bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
+  void ask(size_t Agent);
 
   Framed Link;
   const Serializer *Codec = &defaultSerializer();
@@ -71,6 +72,7 @@ private:
   std::vector<ObservationLayout> Layouts; // [agent]
   Decoded Tensors;                        // of the last frame
   std::optional<size_t> Asking;           // the agent that waits for advice
+  std::vector<std::byte> Mask;            // what it may be advised
 };
 
 } // namespace mlcb

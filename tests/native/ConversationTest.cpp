@@ -10,6 +10,7 @@
 #include <cstring>
 #include <future>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace mlcb {
 namespace {
@@ -247,6 +248,20 @@ TEST_F(LearnerSide, MaskedAdviceIsRefusedByTheLearnersEndAndMayBeGivenAnew) {
   ASSERT_TRUE(succeeds(Us->receive(patience())));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "subsequence is masked"));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(3), patience()), ErrorKind::InvalidArgument, "not one of 3 choices"));
+  EXPECT_TRUE(succeeds(Us->advise(int64_t(2), patience())));
+}
+
+/// What comes after the observation takes its place in memory.
+TEST_F(LearnerSide, MaskStaysWhatItWasAfterAReceiveThatTimedOut) {
+  const int Raw = Pair.Theirs.get();
+  begin();
+  ASSERT_TRUE(succeeds(Us->receive(patience())));
+  const auto Header = encode({.Kind = FrameKind::Observation, .Sequence = 2, .Length = 1 << 16});
+  const std::vector<std::byte> Ones(4096, std::byte{1});
+  ASSERT_EQ(::write(Raw, Header.data(), Header.size()), static_cast<ssize_t>(Header.size()));
+  ASSERT_EQ(::write(Raw, Ones.data(), Ones.size()), static_cast<ssize_t>(Ones.size()));
+  EXPECT_TRUE(failsWith(Us->receive(soon()), ErrorKind::Timeout, ""));
+  EXPECT_TRUE(failsWith(Us->advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "subsequence is masked"));
   EXPECT_TRUE(succeeds(Us->advise(int64_t(2), patience())));
 }
 
