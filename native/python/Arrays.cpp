@@ -143,13 +143,9 @@ Given::Given(const TensorSpec &Spec, nb::handle Value) {
   if (Spec.Shape.empty() && nb::cast<size_t>(Keep.attr("size")) == 1) // observations have a scalar as a vector of one
     Keep = Keep.attr("reshape")(nb::make_tuple());
   const auto Array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(Keep);
-  bool Fits = Array.ndim() == Spec.Shape.size();
-  for (size_t D = 0; D < Array.ndim(); ++D) {
-    const auto Size = static_cast<int64_t>(Array.shape(D));
-    View.Shape.push_back(Size);
-    Fits = Fits && (Spec.Shape[D].How == Dim::Kind::AtMost ? Size <= Spec.Shape[D].Size : Size == Spec.Shape[D].Size);
-  }
-  if (!Fits)
+  for (size_t D = 0; D < Array.ndim(); ++D)
+    View.Shape.push_back(static_cast<int64_t>(Array.shape(D)));
+  if (!Spec.allows(View.Shape))
     raise({ErrorKind::InvalidArgument, "tensor " + std::string(Spec.Name) + " is of another shape than declared"});
   View.Bytes = {static_cast<const std::byte *>(Array.data()), Array.nbytes()};
 }
