@@ -120,6 +120,13 @@ Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
   return answer(AdviceKind::Argmax, &Index, Until);
 }
 
+Expected<void> LearnerEnd::advise(double Value, Deadline Until) {
+  if (Asking && asked() == AdviceKind::Value)
+    if (auto Why = objection(Spec->Task.Agents[*Asking].Advice, Value))
+      return misplaced(*Why);
+  return answer(AdviceKind::Value, &Value, Until);
+}
+
 Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline Until) {
   if (!Asking)
     return misplaced("advice was given where no observation asks for it");

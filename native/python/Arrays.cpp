@@ -47,6 +47,8 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
   return withElementType(Type, [&]<class T>(T) -> nb::object {
     if constexpr (std::is_floating_point_v<T>)
       return nb::float_(static_cast<double>(read<T>(Bytes)));
+    else if constexpr (std::is_same_v<T, bool>) // a byte of a peer's, which need be neither 0 nor 1
+      return nb::int_(static_cast<int>(read<uint8_t>(Bytes) != 0));
     else
       return nb::int_(read<T>(Bytes));
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiler's runner and a learner over a socket. Frames wait in the socket, so that one thread can play both.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "protocol/LearnerEnd.h"
 #include "runner/RemoteRunner.h"
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <future>
+#include <limits>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +140,29 @@ TEST(Objection, MaskShorterThanTheChoicesBarsTheRest) {
   EXPECT_FALSE(objection(Asked, bytes({0, 1}), 1));
   EXPECT_TRUE(objection(Asked, bytes({0, 1}), 2));
   EXPECT_FALSE(objection(Asked, {}, 2));
+}
+
+/// The second agent is advised a value.
+TEST_F(Conversation, AdviceThatIsNaNIsRefusedAtBothEnds) {
+  constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
+  RemoteRunner Runner(Pair.theirs(), {.Greets = RemoteOptions::Greeting::Begin});
+  ASSERT_TRUE(succeeds(Runner.bind(readSpec(FirstAndSecond).value())));
+  Them.advise(NaN);
+  EXPECT_TRUE(failsWith(Runner.evaluate<double>(1), ErrorKind::ProtocolError, "advice for cost is NaN, expected a number"));
+  hearState();
+  EXPECT_TRUE(Them.isRefused("advice for cost is NaN"));
+}
+
+TEST(LearnersEnd, RefusesToAdviseNaNAndMayAdviseAnew) {
+  Ends Pair;
+  RemoteRunner Runner(Pair.theirs(), {.Greets = RemoteOptions::Greeting::Begin, .IdleSeconds = 0});
+  ASSERT_TRUE(succeeds(Runner.bind(readSpec(FirstAndSecond).value())));
+  EXPECT_TRUE(failsWith(Runner.evaluate<double>(1), ErrorKind::Timeout, ""));
+  auto Us = LearnerEnd::ofEpisode(Pair.ours(), readSpec(FirstAndSecond).value(), {}).value();
+  ASSERT_TRUE(succeeds(Us.receive(patience())));
+  ASSERT_TRUE(succeeds(Us.receive(patience())));
+  EXPECT_TRUE(failsWith(Us.advise(std::numeric_limits<double>::quiet_NaN(), patience()), ErrorKind::InvalidArgument, "is NaN, expected a number"));
+  EXPECT_TRUE(succeeds(Us.advise(1.5, patience())));
 }
 
 TEST_F(Conversation, AdviceOfAnotherSizeIsRefused) {

@@ -4,11 +4,13 @@
 #include "Support.h"
 #include "channel/Fifo.h"
 #include "protocol/LearnerEnd.h"
+#include "runner/InProcessRunner.h"
 #include "runner/RemoteRunner.h"
 #include "spec/Tasks.h"
 
 #include <algorithm>
 #include <future>
+#include <limits>
 
 namespace mlcb {
 namespace {
@@ -63,6 +65,13 @@ concept HasTensor = requires(ModelRunner &Runner) { Runner.tensor<T>(0); };
 TEST(Runner, TextIsNoTensor) {
   static_assert(HasTensor<float> && HasTensor<bool>);
   static_assert(!HasTensor<std::string>);
+}
+
+TEST(Runner, ValueOfAModelIsANumber) {
+  const BoundSpec Spec = readSpec(FirstAndSecond).value();
+  const AgentSpec &Judge = Spec.Task.Agents[1];
+  EXPECT_EQ(valueOf(std::vector{0.5F}, Judge).value(), 0.5);
+  EXPECT_TRUE(failsWith(valueOf(std::vector{std::numeric_limits<float>::quiet_NaN()}, Judge), ErrorKind::InvalidArgument, "says NaN"));
 }
 
 /// A stock tool's FIFOs.
