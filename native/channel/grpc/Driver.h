@@ -69,15 +69,16 @@ public:
   /// Waits until IsReady, with Lock held; false at the deadline. In the other threads Ring says when to look.
   template <class Fn> Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     for (;;) {
+      const bool Sleeps = Delegated; // read once: another thread may delegate at any moment
       {
         const std::scoped_lock Held(Lock);
-        if (Delegated)
+        if (Sleeps)
           Ring.silence();
         if (IsReady())
           return true;
-        Ring.Sleeps = Delegated;
+        Ring.Sleeps = Sleeps;
       }
-      auto Passed = pause(Lock, Ring, IsReady, Until, Interrupted);
+      auto Passed = Sleeps ? sleep(Ring, Until, Interrupted) : workAWhile(Lock, IsReady, Until, Interrupted);
       if (!Passed)
         return Passed;
       if (*Passed)
@@ -86,9 +87,7 @@ public:
   }
 
 private:
-  template <class Fn> Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
-    if (Delegated)
-      return sleep(Ring, Until, Interrupted);
+  template <class Fn> Expected<bool> workAWhile(std::mutex &Lock, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     work([&] { return (std::scoped_lock(Lock), IsReady()); }, sliceOf(Until));
     return passed(Until, Interrupted);
   }
