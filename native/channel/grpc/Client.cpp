@@ -14,6 +14,8 @@
 namespace mlcb {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr double LendSeconds = 10;
 constexpr double ReasonSeconds = 0.5;
 
@@ -21,8 +23,10 @@ class ClientStream final : public Stream {
 public:
   using Stream::Stream;
 
-  static std::shared_ptr<ClientStream> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token, const std::string &Name) {
+  static Expected<std::shared_ptr<ClientStream>> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token, const std::string &Name) {
     auto New = std::make_shared<ClientStream>(Works);
+    if (!New->makeBells())
+      return failErrno("a call cannot be made");
     if (!Token.empty())
       New->Context.AddMetadata(TokenHeader, Token);
     if (!Name.empty())
@@ -72,6 +76,8 @@ public:
       : Address(Place.Address), Token(Place.Token), Line(grpc::CreateCustomChannel(Address, credentials(Place), arguments(Place))), Stub(Line),
         Works(std::make_unique<grpc::CompletionQueue>()) {}
   ~Client() override { Works.waitForStreams(); }
+
+  Expected<void> start() { return Works.start(); }
 
   std::string address() const override { return Address; }
 
@@ -132,16 +138,17 @@ Error Client::unreached() {
   if (Line->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE)
     return Unknown;
   const auto Failed = ClientStream::call(Stub, Works, {}, {});
-  (void)Failed->waitForAnswer(after(ReasonSeconds), {});
-  const auto Ended = Failed->status();
+  if (!Failed)
+    return Failed.error();
+  (void)(*Failed)->waitForAnswer(after(ReasonSeconds), {});
+  const auto Ended = (*Failed)->status();
   if (!Ended)
-    Failed->hangUp(Clock::now());
+    (*Failed)->hangUp(Clock::now());
   return Ended ? why(*Ended) : Unknown;
 }
 
 /// Waits for the connection, which gRPC tries again and again, at longer and longer intervals.
 Expected<void> Client::reach(Deadline Until, const InterruptCheck &Interrupted) {
-  using namespace std::chrono_literals;
   for (;;) {
     const auto Slice = std::min<Deadline>(Until, Clock::now() + 100ms) - Clock::now();
     const auto Wall = std::chrono::system_clock::now() + Slice;
@@ -160,11 +167,13 @@ Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, De
     if (auto Reached = reach(Until, Interrupted); !Reached)
       return Unexpected(Reached.error());
     auto Called = ClientStream::call(Stub, Works, Token, Name);
-    const auto Answered = Called->waitForAnswer(Until, Interrupted);
-    const auto Ended = Called->status();
+    if (!Called)
+      return Called;
+    const auto Answered = (*Called)->waitForAnswer(Until, Interrupted);
+    const auto Ended = (*Called)->status();
     if (Answered && *Answered && (!Ended || Ended->ok()))
       return Called; // which may be over already
-    Called->hangUp(Clock::now());
+    (*Called)->hangUp(Clock::now());
     if (!Answered)
       return Unexpected(Answered.error());
     if (!*Answered)
@@ -191,7 +200,7 @@ Expected<std::string> Client::lend(const FileDescriptor &Lent) {
 /// Hands on to a client that the channels share.
 class ClientRendezvous final : public GrpcRendezvous {
 public:
-  explicit ClientRendezvous(const GrpcPlace &Place) : Shared(std::make_shared<Client>(Place)) {}
+  explicit ClientRendezvous(std::shared_ptr<Client> Shared) : Shared(std::move(Shared)) {}
   std::string address() const override { return Shared->address(); }
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
     return Shared->connect(Until, Interrupted);
@@ -203,6 +212,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<GrpcRendezvous> grpcClient(const GrpcPlace &Place) { return std::make_unique<ClientRendezvous>(Place); }
+Expected<std::unique_ptr<GrpcRendezvous>> grpcClient(const GrpcPlace &Place) {
+  auto Shared = std::make_shared<Client>(Place);
+  return Shared->start().map([&]() -> std::unique_ptr<GrpcRendezvous> { return std::make_unique<ClientRendezvous>(std::move(Shared)); });
+}
 
 } // namespace mlcb

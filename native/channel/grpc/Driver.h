@@ -3,13 +3,14 @@
 #pragma once
 
 #include "channel/Channel.h"
+#include "channel/Thread.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <grpcpp/completion_queue.h>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 namespace mlcb {
 
@@ -40,7 +41,10 @@ private:
 /// only looks now and then, while nobody waits, whether the other end pings or hangs up.
 class Driver {
 public:
-  explicit Driver(std::unique_ptr<grpc::CompletionQueue> Queue);
+  explicit Driver(std::unique_ptr<grpc::CompletionQueue> Queue) : Queue(std::move(Queue)) {}
+
+  /// Makes the thread, before anything is asked of gRPC.
+  Expected<void> start();
 
   /// Nothing may be asked of gRPC any more.
   ~Driver();
@@ -105,7 +109,7 @@ private:
   std::atomic<size_t> Channels = 0, Streams = 0;
   bool Closing = false;
   std::atomic<bool> Ended = false; // nothing is left in the queue, which is shut down
-  std::thread Assistant;           // last: it uses the rest
+  std::optional<Thread> Assistant; // last: it uses the rest
 };
 
 } // namespace mlcb
