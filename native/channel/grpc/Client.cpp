@@ -4,6 +4,7 @@
 
 #include "channel/FdChannel.h"
 #include "channel/Pump.h"
+#include "channel/Wait.h"
 #include "channel/grpc/GrpcChannel.h"
 
 #include <fcntl.h>
@@ -16,8 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// As gRPC's own between attempts to connect: a server may say by itself that it is not available.
+constexpr Clock::duration FirstPause = 100ms, LongestPause = 2s;
 constexpr double LendSeconds = 10;
 constexpr double ReasonSeconds = 0.5;
+
+int milliseconds(Clock::duration Time) { return static_cast<int>(Time / 1ms); }
 
 class ClientStream final : public Stream {
 public:
@@ -86,7 +91,7 @@ public:
     return Called ? Expected<std::unique_ptr<Channel>>(grpcChannel(std::move(*Called), shared_from_this())) : Unexpected(Called.error());
   }
 
-  Expected<std::string> lend(const FileDescriptor &Lent) override;
+  Expected<std::string> lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted) override;
 
 private:
   static std::shared_ptr<grpc::ChannelCredentials> credentials(const GrpcPlace &Place) {
@@ -111,9 +116,9 @@ grpc::ChannelArguments Client::arguments(const GrpcPlace &Place) {
   grpc::ChannelArguments Result;
   for (const auto &[Name, Value] : commonArguments())
     Result.SetInt(Name, Value);
-  Result.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  Result.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(FirstPause));
   Result.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000); // what one attempt may take
-  Result.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  Result.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(LongestPause));
   Result.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   Result.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, !Place.Loopback);
   Result.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -163,7 +168,7 @@ Expected<void> Client::reach(Deadline Until, const InterruptCheck &Interrupted) 
 }
 
 Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, Deadline Until, const InterruptCheck &Interrupted) {
-  for (;;) {
+  for (auto Pause = FirstPause;; Pause = std::min<Clock::duration>(2 * Pause, LongestPause)) {
     if (auto Reached = reach(Until, Interrupted); !Reached)
       return Unexpected(Reached.error());
     auto Called = ClientStream::call(Stub, Works, Token, Name);
@@ -178,17 +183,21 @@ Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, De
       return Unexpected(Answered.error());
     if (!*Answered)
       return fail(ErrorKind::Timeout, "grpc://" + Address + ": nobody took the call in time");
-    if (Ended->error_code() != grpc::StatusCode::UNAVAILABLE || Clock::now() >= Until)
+    if (Ended->error_code() != grpc::StatusCode::UNAVAILABLE)
+      return Unexpected(why(*Ended));
+    if (auto Paused = waitFor(-1, 0, std::min<Deadline>(Until, Clock::now() + Pause), Interrupted); !Paused)
+      return Unexpected(Paused.error());
+    if (Clock::now() >= Until)
       return Unexpected(why(*Ended));
   }
 }
 
 /// The stream is there before its name is: the other end need not wait for it.
-Expected<std::string> Client::lend(const FileDescriptor &Lent) {
+Expected<std::string> Client::lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted) {
   auto Name = newName();
   if (!Name)
     return Name;
-  auto Beside = call(*Name, after(LendSeconds), {});
+  auto Beside = call(*Name, std::min(Until, after(LendSeconds)), Interrupted);
   if (!Beside)
     return Unexpected(Beside.error());
   FileDescriptor Kept(::fcntl(Lent.get(), F_DUPFD_CLOEXEC, 0));
