@@ -83,25 +83,24 @@ TEST(OwnTask, DeclaredWronglyIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(refuses("/parameters", 3, "expected a JSON object"));
 }
 
-/// Objects with names of their own, as a list.
-Json named(const char *Prefix, size_t Count, Json Like) {
-  Json List = Json::array();
-  for (size_t I = 0; I < Count; ++I) {
-    Like["name"] = Prefix + std::to_string(I);
-    List.push_back(Like);
-  }
-  return List;
+/// A list of objects that differ in their names.
+std::string named(size_t Count, const std::string &Rest) {
+  std::string List;
+  for (size_t I = 0; I < Count; ++I)
+    List += (I ? R"(,{"name":")" : R"([{"name":")") + std::to_string(I) + "\"," + Rest + "}";
+  return List + "]";
 }
 
-TEST(OwnTask, OfMillionsOfPairsOfNamesTakesNoLongerThanItsText) {
-  Json Hostile = parseJson(Unroll);
-  Hostile["metrics"] = named("m", 20'000, {{"dtype", "float64"}});
-  Hostile["agents"][0].erase("inputs");
-  Hostile["agents"] = named("a", 20'000, Hostile["agents"][0]);
-  EXPECT_TRUE(failsWith(readSpec(Hostile.dump()), ErrorKind::InvalidArgument, "'agents' wrongly: expected 1 to 256"));
-  Hostile["agents"] = named("a", 1, Hostile["agents"][0]);
-  Hostile["agents"][0]["inputs"] = named("i", 20'000, {{"dtype", "float64"}});
-  EXPECT_TRUE(succeeds(readSpec(Hostile.dump())));
+TEST(OwnTask, OfBillionsOfPairsOfNamesTakesNoLongerThanItsText) {
+  const std::string Agents = named(100'000, R"("advice":{})"), Metrics = named(40'000, R"("dtype":"int8")");
+  EXPECT_TRUE(failsWith(readSpec(R"({"task":"hostile","agents":)" + Agents + R"(,"metrics":)" + Metrics + "}"), ErrorKind::InvalidArgument,
+                        "'agents' wrongly: expected 1 to 256"));
+}
+
+TEST(OwnTask, NestedAsDeepAsIsAllowedIsRead) {
+  const auto nested = [](size_t Levels) { return "[" + std::string(Levels - 1, '[') + R"("]\"]")" + std::string(Levels - 1, ']') + "]"; };
+  EXPECT_FALSE(parseJson(nested(MaxJsonDepth)).is_discarded());
+  EXPECT_TRUE(parseJson(nested(MaxJsonDepth + 1)).is_discarded());
 }
 
 TEST(OwnTask, NestedWithoutEndIsRefused) {
