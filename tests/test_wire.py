@@ -180,13 +180,56 @@ def test_failure_of_their_machine_is_not_what_was_asked(host: _native.LearnerEnd
         host.receive(SECONDS)
 
 
-def test_close_in_another_thread_ends_a_wait(host: _native.LearnerEnd) -> None:
-    closing = Timer(0.01, host.close)
+@pytest.mark.parametrize("end", ["host", "worker"])
+def test_close_in_another_thread_ends_a_wait(request: pytest.FixtureRequest, end: str) -> None:
+    waited_at = request.getfixturevalue(end)
+    closing = Timer(0.01, waited_at.close)
     closing.start()
     with pytest.raises(_native.PeerGone, match="closed"):
-        host.receive(SECONDS)
+        waited_at.receive(SECONDS)
     closing.join()
-    assert host.fileno() == -1
+    assert waited_at.fileno() == -1
+
+
+@pytest.mark.parametrize("end", ["host", "worker"])
+def test_second_thread_at_an_end_is_told_that_another_waits(request: pytest.FixtureRequest, end: str) -> None:
+    waited_at = request.getfixturevalue(end)
+    first = Thread(target=pytest.raises, args=(_native.PeerGone, waited_at.receive, SECONDS))
+    first.start()
+    with pytest.raises(_native.InvalidArgument, match=r"^another thread waits at this end$"):
+        list(iter(waited_at.fileno, -1))  # until it does
+    with pytest.raises(_native.InvalidArgument, match=r"^another thread waits at this end$"):
+        waited_at.receive(SECONDS)
+    waited_at.close()
+    first.join()
+
+
+def test_value_that_closes_the_compiler_is_shown_and_then_it_is_closed(
+    ends: tuple[int, socket.socket], worker: _native.Frames, spec: TaskSpec
+) -> None:
+    class Closes:
+        def __array__(self, *_: object, **__: object) -> np.ndarray:
+            compiler.close()
+            return np.zeros(2, np.float32)
+
+    worker.send("advice", struct.pack("<q", 2))
+    compiler = _native.Compiler.serve(ends[0], spec.json)
+    tensors = {"embedding": Closes(), "action_mask": np.ones(3, np.int8)}
+    assert compiler.observe(0, tensors) == 2
+    with pytest.raises(_native.PeerGone, match="the channel is closed"):
+        compiler.observe(0, tensors)
+    assert [worker.receive(SECONDS)[0] for _ in range(3)] == ["begin", "observation", "bye"]
+
+
+def test_byte_of_a_boolean_metric_is_true_unless_it_is_zero(ends: tuple[int, socket.socket], worker: _native.Frames) -> None:
+    advice = {"kind": "value", "name": "cost"}
+    agents = [{"name": "judge", "inputs": [{"name": "x", "dtype": "int8"}], "advice": advice}]
+    declared = json.dumps({"task": "two", "agents": agents, "metrics": [{"name": "folded", "dtype": "bool"}]})
+    host = _native.LearnerEnd(ends[0], declared, ["folded"])
+    payload = _native.encode("bitstream", declared, 0, {"x": 1}, {"folded": False})
+    for byte in (0, 1, 2):
+        worker.send("observation", payload[:-1] + bytes([byte]))
+    assert [host.receive(SECONDS).metrics for _ in range(3)] == [{"folded": 0}, {"folded": 1}, {"folded": 1}]
 
 
 def test_silence_ends_at_the_deadline_and_nothing_is_lost(host: _native.LearnerEnd, ends: tuple[int, socket.socket]) -> None:

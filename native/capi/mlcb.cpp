@@ -88,15 +88,17 @@ Expected<Place> metricOf(mlcb_runner &R, const char *Name) {
   });
 }
 
+/// A string has no elements, whatever type is asked for: mlcb_dtype is any int.
 Expected<void> checkType(const TensorSpec &Spec, mlcb_dtype Type) {
+  if (Spec.Type == DType::String)
+    return invalid("'" + std::string(Spec.Name) + "' is of type string: use mlcb_text");
   if (static_cast<int>(Spec.Type) == static_cast<int>(Type))
     return {};
   return invalid("'" + std::string(Spec.Name) + "' is of type " + std::string(name(Spec.Type)) + ", not the one asked for");
 }
 
 Expected<void> checkShape(const TensorSpec &Spec, std::span<const int64_t> Shape) {
-  const auto Fits = [](const Dim &D, int64_t Length) { return D.How == Dim::Kind::AtMost ? Length >= 0 && Length <= D.Size : Length == D.Size; };
-  if (std::ranges::equal(Spec.Shape, Shape, Fits))
+  if (Spec.allows(Shape))
     return {};
   return invalid("'" + std::string(Spec.Name) + "' cannot have the shape given, it is declared otherwise");
 }

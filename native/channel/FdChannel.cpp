@@ -90,6 +90,7 @@ Expected<size_t> FdChannelBase::await(std::span<std::byte> Into, Deadline Until)
 Expected<bool> FdChannelBase::readable(Deadline Until) { return waitFor(fileno(), POLLIN, Until, Interrupted); }
 
 Expected<void> FdChannelBase::send(std::span<const ByteSpan> Pieces, Deadline Until, int Attach) {
+  SendUntil = Until;
   Unsent.assign(Pieces.begin(), Pieces.end());
   std::span<ByteSpan> Left = withoutFirst(0, Unsent);
   Spin Spinning(Spins, Until);

@@ -22,6 +22,9 @@ public:
   Expected<size_t> receive(std::span<std::byte> Into, Deadline Until) final;
   Expected<bool> readable(Deadline Until) override;
 
+protected:
+  Deadline SendUntil{}; // of the send() under way, for a trySend() that itself waits
+
 private:
   /// Both move what can be moved at once, and return 0 where that is nothing.
   virtual Expected<size_t> tryReceive(std::span<std::byte> Into) = 0;

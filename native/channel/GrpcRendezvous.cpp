@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "channel/GrpcModule.h"
 
+#include "spec/FileContents.h"
 #include "spec/Module.h"
 
 #include <arpa/inet.h>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 namespace mlcb {
 namespace {
+
+constexpr size_t MaxCredential = size_t(1) << 20; // a token or certificates
 
 /// Whether nobody but this machine can be at a host; a name may be anybody's.
 bool isLoopback(const std::string &Host) {
@@ -41,10 +42,11 @@ Expected<std::string> contents(const Uri &Where, std::string_view Option, const 
   std::string Path(Where.option(Option).value_or(Named ? Named : ""));
   if (Path.empty() && !Where.option(Option))
     return Path;
-  std::ifstream File(Path, std::ios::binary);
-  std::string Text{std::istreambuf_iterator<char>(File), {}};
-  if (!File || Text.empty())
-    return Where.invalid(std::string(Option) + " " + Path + " cannot be read, or is empty");
+  auto Text = readFile(Path, MaxCredential);
+  if (!Text)
+    return Where.invalid(std::string(Option) + " " + Path + " cannot be read: " + Text.error().Message);
+  if (Text->empty())
+    return Where.invalid(std::string(Option) + " " + Path + " is empty");
   return Text;
 }
 

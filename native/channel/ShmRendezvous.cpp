@@ -51,7 +51,12 @@ bool bindTo(const sockaddr_un &Address, const FileDescriptor &Socket) {
   ::fchmod(Socket.get(), 0600); // the mode of the path, from its first moment on
   if (at(Address, ::bind, Socket))
     return true;
-  return errno == EADDRINUSE && isLeftOver(Address) && ::unlink(Address.sun_path) == 0 && at(Address, ::bind, Socket);
+  if (errno != EADDRINUSE)
+    return false;
+  if (isLeftOver(Address))
+    return ::unlink(Address.sun_path) == 0 && at(Address, ::bind, Socket);
+  errno = EADDRINUSE; // not what was said to the probe
+  return false;
 }
 
 /// Makes the memory and hands it over.
@@ -96,9 +101,17 @@ Expected<ShmListener> ShmListener::open(std::string Path) {
   return Listener;
 }
 
-/// Gone before nobody listens there any more: whoever finds a path without a listener may take it.
+ShmListener::ShmListener(FileDescriptor Socket, std::string Path) : Socket(std::move(Socket)), Path(std::move(Path)), Bound(fileAt(this->Path)) {}
+
+ShmListener::Identity ShmListener::fileAt(const std::string &Path) {
+  struct stat Status{};
+  ::lstat(Path.c_str(), &Status);
+  return {Status.st_dev, Status.st_ino};
+}
+
+/// The path goes before nobody listens there any more, for then another may take it; and stays where another has put its own there.
 ShmListener::~ShmListener() {
-  if (Socket)
+  if (Socket && fileAt(Path) == Bound)
     ::unlink(Path.c_str());
 }
 

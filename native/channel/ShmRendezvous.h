@@ -6,6 +6,7 @@
 #include "channel/Rendezvous.h"
 
 #include <string>
+#include <sys/types.h>
 
 namespace mlcb {
 
@@ -21,10 +22,21 @@ public:
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted = {}) override;
 
 private:
-  ShmListener(FileDescriptor Socket, std::string Path) : Socket(std::move(Socket)), Path(std::move(Path)) {}
+  /// A file, whatever its path.
+  struct Identity {
+    dev_t Device;
+    ino_t Number;
+    bool operator==(const Identity &) const = default;
+  };
+
+  ShmListener(FileDescriptor Socket, std::string Path);
+
+  /// What is at a path; zeros where nothing is.
+  static Identity fileAt(const std::string &Path);
 
   FileDescriptor Socket;
   std::string Path;
+  Identity Bound;
 };
 
 /// The compiler's end. Either may come first.

@@ -94,7 +94,7 @@ Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
     return Done;
   Into.Views = Tensors.Views;
   if (Got.Kind == FrameKind::Observation) {
-    Asking = Got.Agent;
+    ask(Got.Agent);
     return {};
   }
   Into.Reason = endReason(Got.Flags);
@@ -103,17 +103,28 @@ Expected<void> LearnerEnd::decode(const Frame &Got, Message &Into) {
   return {};
 }
 
+/// The mask is kept: a receive() that times out may move what the views are into.
+void LearnerEnd::ask(size_t Agent) {
+  Asking = Agent;
+  Mask.clear();
+  if (const int At = Spec->Task.Agents[Agent].maskIndex(); At >= 0)
+    Mask.assign(Tensors.Views[static_cast<size_t>(At)].Bytes.begin(), Tensors.Views[static_cast<size_t>(At)].Bytes.end());
+}
+
 AdviceKind LearnerEnd::asked() const { return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax; }
 
 Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
-  if (Asking && asked() == AdviceKind::Argmax) {
-    const AgentSpec &Agent = Spec->Task.Agents[*Asking];
-    const int Mask = Agent.maskIndex();
-    const auto Legal = Mask < 0 ? std::span<const std::byte>() : Tensors.Views[static_cast<size_t>(Mask)].Bytes;
-    if (auto Why = objection(Agent.Advice, Legal, Index))
+  if (Asking && asked() == AdviceKind::Argmax)
+    if (auto Why = objection(Spec->Task.Agents[*Asking].Advice, Mask, Index))
       return misplaced(*Why);
-  }
   return answer(AdviceKind::Argmax, &Index, Until);
+}
+
+Expected<void> LearnerEnd::advise(double Value, Deadline Until) {
+  if (Asking && asked() == AdviceKind::Value)
+    if (auto Why = objection(Spec->Task.Agents[*Asking].Advice, Value))
+      return misplaced(*Why);
+  return answer(AdviceKind::Value, &Value, Until);
 }
 
 Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline Until) {

@@ -40,9 +40,9 @@ public:
   Expected<Message> receive(Deadline Until);
   Expected<bool> readable(Deadline Until) { return Link.readable(Until); }
 
-  /// Answers the last Observation. An index that its mask bars is an InvalidArgument, and the Observation still waits.
+  /// Answers the last Observation. An index that its mask bars, or a value that is NaN, is an InvalidArgument, and the Observation still waits.
   Expected<void> advise(int64_t Index, Deadline Until);
-  Expected<void> advise(double Value, Deadline Until) { return answer(AdviceKind::Value, &Value, Until); }
+  Expected<void> advise(double Value, Deadline Until);
 
   /// Leaves the last Observation, and all that would follow it, to ONNX models in the compiler: one for each agent.
   Expected<void> delegate(std::span<const std::string_view> Models, Deadline Until);
@@ -64,6 +64,7 @@ private:
   Expected<void> bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When);
   Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
+  void ask(size_t Agent);
 
   Framed Link;
   const Serializer *Codec = &defaultSerializer();
@@ -71,6 +72,7 @@ private:
   std::vector<ObservationLayout> Layouts; // [agent]
   Decoded Tensors;                        // of the last frame
   std::optional<size_t> Asking;           // the agent that waits for advice
+  std::vector<std::byte> Mask;            // what it may be advised
 };
 
 } // namespace mlcb

@@ -90,6 +90,9 @@ Expected<void> MlgoEnd::advise(int64_t Index, Deadline Until) {
 }
 
 Expected<void> MlgoEnd::advise(double Value, Deadline Until) {
+  if (Asking && asked() == AdviceKind::Value)
+    if (auto Why = objection(Spec.Task.Agents[0].Advice, Value))
+      return misplaced(*Why);
   return send(AdviceKind::Value, Binding ? Binding->encode(Value) : std::vector<std::byte>(), Until);
 }
 

@@ -49,7 +49,7 @@ public:
   /// Whether receive() would not wait.
   Expected<bool> readable(Deadline Until);
 
-  /// Answers the last observation. An index that its mask bars is an InvalidArgument, and the observation still waits.
+  /// Answers the last observation. An index that its mask bars, or a value that is NaN, is an InvalidArgument, and the observation still waits.
   Expected<void> advise(int64_t Index, Deadline Until);
   Expected<void> advise(double Value, Deadline Until);
 

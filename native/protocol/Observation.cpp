@@ -2,6 +2,7 @@
 #include "protocol/Observation.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mlcb {
 
@@ -24,6 +25,12 @@ std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const st
     return {};
   return "advice " + std::to_string(Index) + " for " + std::string(Asked.Name) +
          (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices");
+}
+
+std::optional<std::string> objection(const AdviceSpec &Asked, double Value) {
+  if (!std::isnan(Value))
+    return {};
+  return "advice for " + std::string(Asked.Name) + " is NaN, expected a number";
 }
 
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When) {

@@ -29,6 +29,9 @@ struct ObservationLayout {
 /// Why an index is no advice that the agent may get, in one clause; nothing where it is. An empty mask allows every choice.
 std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index);
 
+/// Likewise of a value, which is a number.
+std::optional<std::string> objection(const AdviceSpec &Asked, double Value);
+
 /// One for each agent.
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When);
 

@@ -47,6 +47,8 @@ nb::object toNumber(DType Type, std::span<const std::byte> Bytes) {
   return withElementType(Type, [&]<class T>(T) -> nb::object {
     if constexpr (std::is_floating_point_v<T>)
       return nb::float_(static_cast<double>(read<T>(Bytes)));
+    else if constexpr (std::is_same_v<T, bool>) // a byte of a peer's, which need be neither 0 nor 1
+      return nb::int_(static_cast<int>(read<uint8_t>(Bytes) != 0));
     else
       return nb::int_(read<T>(Bytes));
   });
@@ -143,13 +145,9 @@ Given::Given(const TensorSpec &Spec, nb::handle Value) {
   if (Spec.Shape.empty() && nb::cast<size_t>(Keep.attr("size")) == 1) // observations have a scalar as a vector of one
     Keep = Keep.attr("reshape")(nb::make_tuple());
   const auto Array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>(Keep);
-  bool Fits = Array.ndim() == Spec.Shape.size();
-  for (size_t D = 0; D < Array.ndim(); ++D) {
-    const auto Size = static_cast<int64_t>(Array.shape(D));
-    View.Shape.push_back(Size);
-    Fits = Fits && (Spec.Shape[D].How == Dim::Kind::AtMost ? Size <= Spec.Shape[D].Size : Size == Spec.Shape[D].Size);
-  }
-  if (!Fits)
+  for (size_t D = 0; D < Array.ndim(); ++D)
+    View.Shape.push_back(static_cast<int64_t>(Array.shape(D)));
+  if (!Spec.allows(View.Shape))
     raise({ErrorKind::InvalidArgument, "tensor " + std::string(Spec.Name) + " is of another shape than declared"});
   View.Bytes = {static_cast<const std::byte *>(Array.data()), Array.nbytes()};
 }

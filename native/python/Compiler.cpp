@@ -3,9 +3,11 @@
 #include "python/Arrays.h"
 #include "python/Bindings.h"
 #include "python/Sockets.h"
+#include "python/Turn.h"
 #include "runner/RemoteRunner.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -19,14 +21,21 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
+/// As fork(), errno included: what Python runs after it may set another.
 pid_t forkPython() {
-  nb::gil_scoped_acquire Held;
-  PyOS_BeforeFork();
-  const pid_t Pid = ::fork();
-  if (Pid == 0)
-    PyOS_AfterFork_Child();
-  else
-    PyOS_AfterFork_Parent();
+  int Why = 0;
+  const pid_t Pid = [&] {
+    nb::gil_scoped_acquire Held;
+    PyOS_BeforeFork();
+    const pid_t Forked = ::fork();
+    Why = errno;
+    if (Forked == 0)
+      PyOS_AfterFork_Child();
+    else
+      PyOS_AfterFork_Parent();
+    return Forked;
+  }();
+  errno = Why;
   return Pid;
 }
 
@@ -74,70 +83,72 @@ public:
     return Result;
   }
 
-  std::string spec() const {
-    if (!Runner)
-      raise({ErrorKind::PeerGone, "the channel is closed"});
-    return Runner->spec().toJson();
-  }
+  std::string spec() const { return held()->spec().toJson(); }
 
   nb::object observe(size_t Agent, nb::dict Tensors, nb::dict Metrics) {
-    const std::shared_ptr<ModelRunner> Runner = this->Runner; // another thread may close
-    fill(Agent, Tensors, Metrics);
-    if (agent(Agent).Advice.Kind == AdviceKind::Value)
-      return nb::float_(waiting([&] { return Runner->evaluate<double>(Agent); }));
-    return nb::int_(waiting([&] { return Runner->evaluate<int64_t>(Agent); }));
+    const Released Mine(held());
+    const Turn Ours(Taken);
+    fill(*Mine, Agent, Tensors, Metrics);
+    if (agent(*Mine, Agent).Advice.Kind == AdviceKind::Value)
+      return nb::float_(waiting([&] { return Mine->evaluate<double>(Agent); }));
+    return nb::int_(waiting([&] { return Mine->evaluate<int64_t>(Agent); }));
   }
 
   void end(const std::string &Reason, size_t Agent, nb::dict Tensors, nb::dict Metrics) {
-    fill(Agent, Tensors, Metrics);
+    const Released Mine(held());
+    const Turn Ours(Taken);
+    fill(*Mine, Agent, Tensors, Metrics);
     for (uint8_t Flags = 0; auto Why = endReason(Flags); ++Flags)
       if (name(*Why) == Reason)
-        return waiting([&, Kept = Runner] { return Kept->end(*Why, Agent); });
+        return waiting([&] { return Mine->end(*Why, Agent); });
     raise({ErrorKind::InvalidArgument, "unknown reason '" + Reason + "'"});
   }
 
-  void close() {
-    nb::gil_scoped_release Released;
-    Runner.reset();
-  }
+  void close() { const Released Last(std::move(Runner)); }
 
 private:
   void bind(BoundSpec Spec) {
     waiting([&] { return Runner->bind(std::move(Spec)); });
   }
 
-  const AgentSpec &agent(size_t Agent) const {
+  /// For the length of a call: another thread may close, and so may Python code that a value runs.
+  std::shared_ptr<ModelRunner> held() const {
     if (!Runner)
       raise({ErrorKind::PeerGone, "the channel is closed"});
-    if (Agent >= Runner->spec().Task.Agents.size())
-      raise({ErrorKind::InvalidArgument, "there is no agent " + std::to_string(Agent)});
-    return Runner->spec().Task.Agents[Agent];
+    return Runner;
   }
 
-  void fill(size_t Agent, nb::dict Tensors, nb::dict Metrics) {
-    const auto &Inputs = agent(Agent).Inputs;
+  static const AgentSpec &agent(const ModelRunner &Of, size_t Agent) {
+    if (Agent >= Of.spec().Task.Agents.size())
+      raise({ErrorKind::InvalidArgument, "there is no agent " + std::to_string(Agent)});
+    return Of.spec().Task.Agents[Agent];
+  }
+
+  static void fill(ModelRunner &Into, size_t Agent, nb::dict Tensors, nb::dict Metrics) {
+    const auto &Inputs = agent(Into, Agent).Inputs;
     for (auto [Key, Value] : Tensors)
-      fillInput(Agent, indexOf(Inputs, Key), Value);
-    const auto &Declared = Runner->spec().Task.Metrics;
+      fillInput(Into, Agent, indexOf(Inputs, Key), Value);
+    const auto &Declared = Into.spec().Task.Metrics;
     for (auto [Key, Value] : Metrics) {
       const size_t Index = indexOf(Declared, Key);
-      copy(Given(Declared[Index], Value).view(), Runner->metricBytes(Index));
+      copy(Given(Declared[Index], Value).view(), Into.metricBytes(Index));
     }
   }
 
-  void fillInput(size_t Agent, size_t Index, nb::handle Value) {
-    const TensorSpec &Spec = agent(Agent).Inputs[Index];
+  static void fillInput(ModelRunner &Into, size_t Agent, size_t Index, nb::handle Value) {
+    const TensorSpec &Spec = agent(Into, Agent).Inputs[Index];
     const Given From(Spec, Value);
     if (Spec.Type == DType::String)
-      Runner->text(Index, Agent).resize(From.view().Bytes.size());
+      Into.text(Index, Agent).resize(From.view().Bytes.size());
     else
-      Runner->resize(Index, From.view().Shape, Agent);
-    copy(From.view(), Runner->bytes(Index, Agent));
+      Into.resize(Index, From.view().Shape, Agent);
+    copy(From.view(), Into.bytes(Index, Agent));
   }
 
   static void copy(const TensorView &From, std::span<std::byte> To) { std::ranges::copy(From.Bytes, To.begin()); }
 
   std::shared_ptr<ModelRunner> Runner;
+  bool Taken = false;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 // Raw frames for Python: for scripted workers and tests of the wire.
 #include "protocol/Framed.h"
 #include "python/Bindings.h"
+#include "python/SharedEnd.h"
 #include "python/Sockets.h"
 
 #include <nanobind/stl/string.h>
@@ -14,7 +15,11 @@ namespace {
 
 class Frames {
 public:
-  explicit Frames(int Fd) : Link(makeLink(Fd)) {}
+  explicit Frames(int Fd) {
+    auto Link = adoptSocket(Fd);
+    Link->onWait(End.interrupted());
+    End.open(Framed(std::move(Link)));
+  }
 
   void send(const std::string &Kind, nb::bytes Payload, size_t Agent, size_t Flags, int Fd, double Timeout) {
     const FileDescriptor Attached(Fd);
@@ -22,28 +27,33 @@ public:
     if (!Which || Agent > UINT8_MAX || Flags > UINT8_MAX)
       raise({ErrorKind::InvalidArgument, "there is no frame of kind '" + Kind + "', or an agent or flags beyond 255"});
     const std::span Bytes(static_cast<const std::byte *>(Payload.data()), Payload.size());
-    waiting([&] { return Link.send(*Which, Bytes, after(Timeout), static_cast<uint8_t>(Agent), static_cast<uint8_t>(Flags), Fd); });
+    End.wait([&](Framed &Of) { return Of.send(*Which, Bytes, after(Timeout), static_cast<uint8_t>(Agent), static_cast<uint8_t>(Flags), Fd); });
   }
 
   nb::tuple receive(double Timeout) {
-    Frame Got = waiting([&] { return Link.receive(after(Timeout)); });
-    const std::string Kind(name(Got.Kind));
-    return nb::make_tuple(Kind, Got.Agent, Got.Flags, nb::bytes(Got.Payload.data(), Got.Payload.size()), Got.Attached.release());
+    return End.wait([&](Framed &Of) { return Of.receive(after(Timeout)); },
+                    [](Frame Got) {
+                      const std::string Kind(name(Got.Kind));
+                      const nb::bytes Payload(Got.Payload.data(), Got.Payload.size());
+                      return nb::make_tuple(Kind, Got.Agent, Got.Flags, Payload, Got.Attached.release());
+                    });
   }
 
-  void refuse(const std::string &Message) { (void)Link.refuse({ErrorKind::ProtocolError, Message}); }
-  void decline(const std::string &Message) { (void)Link.decline({ErrorKind::InvalidArgument, Message}); }
-  void close() { Link.close(); }
-  int fileno() const { return Link.fileno(); }
+  void refuse(const std::string &Message) {
+    say([&](Framed &Of) { (void)Of.refuse({ErrorKind::ProtocolError, Message}); });
+  }
+  void decline(const std::string &Message) {
+    say([&](Framed &Of) { (void)Of.decline({ErrorKind::InvalidArgument, Message}); });
+  }
+  void close() { End.close(); }
+  int fileno() const { return End.fileno(); }
 
 private:
-  static Framed makeLink(int Fd) {
-    auto Link = adoptSocket(Fd);
-    Link->onWait(signalRaised);
-    return Framed(std::move(Link));
+  template <class Call> void say(Call Last) {
+    End.wait([&](Framed &Of) { return Last(Of), Expected<void>(); });
   }
 
-  Framed Link;
+  SharedEnd<Framed> End;
 };
 
 } // namespace

@@ -131,14 +131,12 @@ public:
   PyLearnerEnd *host() const { return new PyLearnerEnd((open(), Place)); }
 
   void join(const nb::callable &Start, double Timeout) const {
-    auto Caller = waiting([&, Kept = (open(), Place)] { return Kept->connect(after(Timeout), signalRaised); });
+    const Released Kept((open(), Place));
+    auto Caller = waiting([&] { return Kept->connect(after(Timeout), signalRaised); });
     unwrap(pump(std::move(Caller), adoptSocket(nb::cast<int>(Start()))));
   }
 
-  void close() {
-    nb::gil_scoped_release Released;
-    Place.reset();
-  }
+  void close() { const Released Last(std::move(Place)); }
 
 private:
   GrpcRendezvous &open() const {
@@ -171,7 +169,8 @@ void bindLearnerEnd(nb::module_ &Module) {
   bindGrpc(Module);
   nb::class_<PyLearnerEnd>(Module, "LearnerEnd",
                            "The learner's end of a conversation with a compiler. Every wait ends after `timeout` seconds, without "
-                           "the GIL; after a Timeout of receive() it may be called again, after any other error it is over.")
+                           "the GIL, and a second thread that comes meanwhile gets an InvalidArgument; after a Timeout of receive() it may be "
+                           "called again, after any other error it is over.")
       .def(nb::init<int, const std::optional<std::string> &, std::vector<std::string>, const std::string &, const std::string &>(), "fd"_a,
            "spec"_a = nb::none(), "metrics"_a = std::vector<std::string>(), "measure"_a = "always", "serializer"_a = "bitstream",
            "Takes over a connected Unix socket: an episode's, with its bound spec, the metrics wanted 'always' or at the "

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "channel/Rendezvous.h"
-#include "python/Errors.h"
+#include "python/Turn.h"
 
 #include <atomic>
 #include <memory>
 
 namespace mlcb::python {
 
-/// Belongs to whoever holds the GIL, but for the waits.
+/// Belongs to whoever holds the GIL, but for the waits, of which there is one at a time.
 template <class AnyEnd> class SharedEnd {
 public:
   /// Ends a wait where the end was closed meanwhile, or a signal raised.
@@ -20,29 +20,41 @@ public:
 
   void open(AnyEnd New) { Kept = std::make_shared<Guarded>(std::move(New), Closed); }
   bool isOpen() const { return Kept != nullptr; }
-  int fileno() const { return Kept ? Kept->End.fileno() : -1; }
+  int fileno() const {
+    if (!Kept)
+      return -1;
+    const Turn Ours(Taken);
+    return Kept->End.fileno();
+  }
 
   /// Calls without the GIL. What it gives may refer to the end, which stays until Then has used it.
   template <class Call, class Use> auto wait(Call Wait, Use Then) const {
-    const Released Mine{held()};
-    return Then(unwrap(unlessClosed(Wait, Mine.Kept->End)));
+    const Released Mine(held());
+    const Turn Ours(Taken);
+    return Then(unwrap(unlessClosed(Wait, Mine->End)));
   }
   template <class Call> auto wait(Call Wait) const {
-    const Released Mine{held()};
-    return unwrap(unlessClosed(Wait, Mine.Kept->End));
+    const Released Mine(held());
+    const Turn Ours(Taken);
+    return unwrap(unlessClosed(Wait, Mine->End));
   }
 
-  auto asked() const { return held()->End.asked(); }
+  auto asked() const {
+    const auto Mine = held();
+    const Turn Ours(Taken);
+    return Mine->End.asked();
+  }
 
   /// Waits for the peer of an end that is to be opened.
   std::unique_ptr<Channel> connect(Rendezvous &Place, Deadline Until) const {
+    const Turn Ours(Taken);
     return unwrap(unlessClosed([&](Rendezvous &At) { return At.connect(Until, interrupted()); }, Place));
   }
 
   /// Says bye, now or when the wait of another thread has ended, which it does soon, as a PeerGone.
   void close() {
     *Closed = true;
-    const Released Mine{std::move(Kept)};
+    const Released Mine(std::move(Kept));
   }
 
 private:
@@ -65,17 +77,6 @@ private:
     return Kept;
   }
 
-  /// The last to let go does it without the GIL: to say bye may take a while.
-  struct Released {
-    std::shared_ptr<Guarded> Kept;
-    ~Released() {
-      if (Kept.use_count() != 1)
-        return;
-      nanobind::gil_scoped_release Waiting;
-      Kept.reset();
-    }
-  };
-
   template <class Call, class At> auto unlessClosed(const Call &Wait, At &Where) const {
     auto Result = [&] {
       nanobind::gil_scoped_release Waiting;
@@ -88,6 +89,7 @@ private:
 
   Flag Closed = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<Guarded> Kept;
+  mutable bool Taken = false;
 };
 
 } // namespace mlcb::python

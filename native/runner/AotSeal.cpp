@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/AotSeal.h"
 
-#include "runner/FileContents.h"
 #include "spec/Digest.h"
+#include "spec/FileContents.h"
 
 #include <algorithm>
 

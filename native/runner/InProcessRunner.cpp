@@ -40,10 +40,13 @@ Expected<int64_t> InProcessRunner::choose(size_t Agent) {
 Expected<double> InProcessRunner::value(size_t Agent) {
   if (auto Done = run(Agent); !Done)
     return Unexpected(Done.error());
-  const float Said = Outputs[Agent][0];
-  if (std::isnan(Said))
-    return fail(ErrorKind::InvalidArgument, "the model of agent '" + std::string(Spec.Task.Agents[Agent].Name) + "' says NaN, expected a number");
-  return Said;
+  return valueOf(Outputs[Agent], Spec.Task.Agents[Agent]);
+}
+
+Expected<double> valueOf(std::span<const float> Outputs, const AgentSpec &Agent) {
+  if (std::isnan(Outputs[0]))
+    return fail(ErrorKind::InvalidArgument, "the model of agent '" + std::string(Agent.Name) + "' says NaN, expected a number");
+  return Outputs[0];
 }
 
 int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal) {

@@ -34,7 +34,10 @@ protected:
 /// The legal index of the largest logit; one that is NaN counts as masked. -1 where there is none. An empty mask allows everything.
 int64_t maskedArgmax(std::span<const float> Logits, std::span<const int8_t> Legal);
 
-/// Likewise, what the agent is advised; an error where nothing is legal, or all that is legal is NaN.
+/// The value that the agent is advised; an error where it is NaN.
+Expected<double> valueOf(std::span<const float> Outputs, const AgentSpec &Agent);
+
+/// The legal index that the agent is advised; an error where nothing is legal, or all that is legal is NaN.
 Expected<int64_t> bestAllowed(std::span<const float> Logits, std::span<const int8_t> Legal, const AgentSpec &Agent);
 
 } // namespace mlcb

@@ -38,7 +38,7 @@ Expected<int64_t> LocalModel::choose(std::span<const int8_t> Legal) {
 }
 
 Expected<double> LocalModel::value() {
-  return Is->Query->run().map([&] { return static_cast<double>(Is->Output[0]); });
+  return Is->Query->run().and_then([&] { return valueOf(Is->Output, Is->Agent); });
 }
 
 } // namespace mlcb

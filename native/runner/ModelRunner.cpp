@@ -7,7 +7,7 @@ namespace mlcb {
 
 ModelRunner::~ModelRunner() = default;
 
-ModelRunner::Buffer::Buffer(const TensorSpec &Spec) : Type(Spec.Type), Capacity(Spec.maxElements()), Elements(Capacity), Shape(Spec.maxShape()) {
+ModelRunner::Buffer::Buffer(const TensorSpec &Spec) : Type(Spec.Type), Elements(Spec.maxElements()), Shape(Spec.maxShape()) {
   // At least one element, so that a metric and an empty tensor have an address.
   const size_t Size = std::max<size_t>(Elements * byteSize(Type), 8);
   Bytes.reset(static_cast<std::byte *>(::operator new[](Size, Alignment)));
@@ -19,8 +19,6 @@ void ModelRunner::Buffer::resize(std::span<const int64_t> NewShape) {
   Elements = 1;
   for (int64_t Length : Shape)
     Elements *= static_cast<size_t>(Length);
-  if (Elements > Capacity)
-    std::abort(); // a bug of the caller that would write beyond the buffer
 }
 
 std::span<std::byte> ModelRunner::Buffer::bytes() {
@@ -44,6 +42,12 @@ Expected<void> ModelRunner::bind(BoundSpec Bound) {
     Metrics.emplace_back(Metric);
   WantedMetrics.assign(Metrics.size(), false);
   return onBind();
+}
+
+void ModelRunner::resize(size_t Input, std::span<const int64_t> Shape, size_t Agent) {
+  if (!Spec.Task.Agents[Agent].Inputs[Input].allows(Shape))
+    std::abort();
+  Inputs[Agent][Input].resize(Shape);
 }
 
 std::span<const int8_t> ModelRunner::mask(size_t Agent) const {

@@ -29,7 +29,7 @@ public:
   /// A tensor that the compiler fills.
   struct Buffer {
     DType Type;
-    size_t Capacity, Elements;
+    size_t Elements;
     std::vector<int64_t> Shape;
     std::unique_ptr<std::byte[], AlignedDelete> Bytes;
     std::string Text; // of a string, instead of Bytes
@@ -40,7 +40,7 @@ public:
     std::span<const std::byte> bytes() const;
 
     /// Another element type than declared is a bug of the caller that would write beyond the buffer.
-    template <class T> std::span<T> as() {
+    template <ElementType T> std::span<T> as() {
       if (Type != dtypeOf<T>())
         std::abort();
       return {reinterpret_cast<T *>(Bytes.get()), Elements};
@@ -74,17 +74,18 @@ public:
 
   /// The buffer of an input, to be filled before evaluate(). It stays at its place for the life of the runner, and is zero at first.
   /// An input with varying dimensions has its maximal shape until resize().
-  template <class T, class Feature> std::span<T> tensor(Feature F, size_t Agent = 0) {
+  template <ElementType T, class Feature> std::span<T> tensor(Feature F, size_t Agent = 0) {
     return Inputs[Agent][static_cast<size_t>(F)].template as<T>();
   }
 
-  /// Gives an input with varying dimensions its true shape for the next evaluate(); each length at most its maximum.
-  template <class T, class Feature> std::span<T> resize(Feature F, std::span<const int64_t> Shape, size_t Agent = 0) {
+  /// Gives an input with varying dimensions its true shape for the next evaluate(). One that the declaration does not allow
+  /// is a bug of the caller that would write beyond the buffer.
+  template <ElementType T, class Feature> std::span<T> resize(Feature F, std::span<const int64_t> Shape, size_t Agent = 0) {
     resize(static_cast<size_t>(F), Shape, Agent);
     return tensor<T>(F, Agent);
   }
 
-  void resize(size_t Input, std::span<const int64_t> Shape, size_t Agent) { Inputs[Agent][Input].resize(Shape); }
+  void resize(size_t Input, std::span<const int64_t> Shape, size_t Agent);
 
   /// An input or metric by its index, for callers that know its type at run time only.
   std::span<std::byte> bytes(size_t Input, size_t Agent) { return Inputs[Agent][Input].bytes(); }
@@ -106,7 +107,7 @@ public:
   /// Whether the learner wants this metric beside its observations; an in-process policy wants none.
   template <class Metric> bool wants(Metric M) const { return WantedMetrics[static_cast<size_t>(M)]; }
 
-  template <class T, class Metric> T &metric(Metric M) { return Metrics[static_cast<size_t>(M)].template as<T>()[0]; }
+  template <ElementType T, class Metric> T &metric(Metric M) { return Metrics[static_cast<size_t>(M)].template as<T>()[0]; }
 
   /// The advice of the agent for what its tensors hold now: an index for argmax (always one the mask allows), a float for value.
   template <class T> Expected<T> evaluate(size_t Agent = 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/OnnxModel.h"
 
-#include "runner/FileContents.h"
 #include "runner/OnnxGraph.h"
+#include "spec/FileContents.h"
 
 #include <algorithm>
 #include <array>
@@ -191,9 +191,6 @@ template <class CreateT> Expected<OnnxModel> OnnxModel::open(const std::string &
 }
 
 Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Agent, bool Prepacks, const std::string &CustomOperators) {
-  std::error_code Why;
-  if (const auto Status = std::filesystem::status(Path, Why); std::filesystem::exists(Status) && !std::filesystem::is_regular_file(Status))
-    return fail(ErrorKind::InvalidArgument, Path + " is no regular file, expected an ONNX model"); // a FIFO would be waited for
   const Expected<std::string> Read = readFile(Path);
   if (!Read)
     return Unexpected(Read.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runner/OnnxPolicy.h"
 
-#include "runner/FileContents.h"
+#include "spec/FileContents.h"
 
 #include <filesystem>
 #include <functional>
@@ -27,9 +27,11 @@ Expected<std::string> customOperators(const std::string &Folder, const std::stri
   return Path.string();
 }
 
+constexpr size_t MaxManifest = size_t(64) << 20; // as the longest frame: it is mostly a spec
+
 Expected<std::shared_ptr<const OnnxPolicy>> load(const std::string &Folder, bool TrustsCode) {
   const std::string Path = Folder + "/policy.json";
-  auto Manifest = readFile(Path).and_then([&](const std::string &Text) { return PolicyManifest::parse(Path, Text); });
+  auto Manifest = readFile(Path, MaxManifest).and_then([&](const std::string &Text) { return PolicyManifest::parse(Path, Text); });
   if (!Manifest)
     return Unexpected(Manifest.error());
   auto Operators = customOperators(Folder, Manifest->CustomOperators, TrustsCode);

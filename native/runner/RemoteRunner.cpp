@@ -218,7 +218,11 @@ Expected<double> RemoteRunner::value(size_t Agent) {
   auto Value = advice<double>(Agent);
   if (!Value)
     return Unexpected(Value.error());
-  return *Value ? Expected<double>(**Value) : Models[Agent]->value();
+  if (!*Value)
+    return Models[Agent]->value();
+  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, **Value))
+    return Link.refuse({ErrorKind::ProtocolError, std::move(*Why)});
+  return **Value;
 }
 
 Expected<void> RemoteRunner::end(EndReason Why, size_t Agent) { return sendState(FrameKind::EpisodeEnd, Agent, static_cast<uint8_t>(Why)); }

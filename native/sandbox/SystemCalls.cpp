@@ -103,8 +103,14 @@ int allowWhatCompilersMay(const Filter &Rules) {
 Expected<std::vector<sock_filter>> compile(const Filter &Rules) {
   const FileDescriptor Written(memfd_create("seccomp", MFD_CLOEXEC));
   struct stat Status;
-  if (!Written || seccomp_export_bpf(Rules.get(), Written.get()) != 0 || fstat(Written.get(), &Status) != 0)
+  if (!Written)
+    return failErrno("memfd_create");
+  if (const int Error = seccomp_export_bpf(Rules.get(), Written.get()); Error != 0) {
+    errno = -Error;
     return failErrno("seccomp_export_bpf");
+  }
+  if (fstat(Written.get(), &Status) != 0)
+    return failErrno("fstat");
   std::vector<sock_filter> Result(static_cast<size_t>(Status.st_size) / sizeof(sock_filter));
   if (pread(Written.get(), Result.data(), Result.size() * sizeof(sock_filter), 0) != Status.st_size)
     return failErrno("seccomp_export_bpf");

@@ -15,8 +15,6 @@ std::string join(std::span<const int64_t> Shape) {
   return Text;
 }
 
-bool allows(const Dim &D, int64_t Size) { return D.varies() ? Size >= 0 && Size <= D.Size : Size == D.Size; }
-
 } // namespace
 
 std::string typeAndShape(const TensorSpec &Spec) {
@@ -49,7 +47,7 @@ Expected<void> NamedTensors::accept(size_t I, std::span<const int64_t> Shape) {
   const TensorSpec &Spec = Specs[I];
   if (Shape.size() != Spec.Shape.size())
     return notAsDeclared(Spec, "has " + std::to_string(Shape.size()) + " dimensions");
-  if (!std::ranges::equal(Spec.Shape, Shape, allows))
+  if (!Spec.allows(Shape))
     return notAsDeclared(Spec, "is of shape [" + join(Shape) + "]");
   size_t Elements = 1;
   for (int64_t Size : Shape)

@@ -31,6 +31,10 @@ template <class... Ts> struct TypeList {
 };
 using ElementTypes = TypeList<int8_t, int16_t, int32_t, int64_t, uint8_t, float, double, bool, uint16_t, uint32_t, uint64_t, std::string>;
 
+/// A type whose values lie one beside the other in a tensor; a text does not.
+template <class T>
+concept ElementType = !std::is_same_v<T, std::string>;
+
 template <class T> consteval DType dtypeOf() {
   constexpr size_t Index = ElementTypes::indexOf<T>();
   static_assert(Index <= static_cast<size_t>(DType::String), "not an element type");

@@ -18,17 +18,17 @@ public:
     TaskSpec Task;
     Name = Task.Name = word(From, "task");
     Task.Doc = text(From, "doc");
-    for (const Json &Agent : list(From, "agents"))
+    const Json &Agents = list(From, "agents");
+    require(!Agents.empty() && Agents.size() <= MaxAgents, "agents", "1 to " + std::to_string(MaxAgents));
+    if (!Wrong.empty())
+      return Task;
+    for (const Json &Agent : Agents)
       Task.Agents.push_back(agent(Agent));
     for (const Json &Metric : list(From, "metrics"))
       Task.Metrics.push_back(metric(Metric));
-    require(!Task.Agents.empty() && Task.Agents.size() <= MaxAgents, "agents", "1 to " + std::to_string(MaxAgents));
     requireDistinct(Task.Agents, "agents");
     requireDistinct(Task.Metrics, "metrics");
-    for (const AgentSpec &Agent : Task.Agents)
-      for (const TensorSpec &Metric : Task.Metrics)
-        require(std::ranges::find(Agent.Inputs, Metric.Name, &TensorSpec::Name) == Agent.Inputs.end(), Metric.Name,
-                "a metric that has not the name of an input, for they travel together");
+    requireNoMetricIsAnInput(Task);
     return Task;
   }
 
@@ -98,15 +98,25 @@ private:
             Mask.Name, "the agent's one mask, int8 of one element for each choice");
   }
 
+  /// A stranger declares as many of both as fit into a frame.
+  void requireNoMetricIsAnInput(const TaskSpec &Task) {
+    std::set<std::string_view> Inputs;
+    for (const AgentSpec &Agent : Task.Agents)
+      for (const TensorSpec &Input : Agent.Inputs)
+        Inputs.insert(Input.Name);
+    for (const TensorSpec &Metric : Task.Metrics)
+      require(!Inputs.contains(Metric.Name), Metric.Name, "a metric that has not the name of an input, for they travel together");
+  }
+
   template <class Named> void requireDistinct(const std::vector<Named> &Things, std::string_view What) {
     std::set<std::string_view> Seen;
     for (const Named &Thing : Things)
       require(Seen.insert(Thing.Name).second, What, "no two of one name");
   }
 
-  void require(bool Holds, std::string_view Of, const std::string &Expected) {
+  void require(bool Holds, std::string_view Of, std::string_view Expected) {
     if (!Holds && Wrong.empty())
-      Wrong = "task '" + Name + "' declares '" + std::string(Of) + "' wrongly: expected " + Expected;
+      Wrong = "task '" + Name + "' declares '" + std::string(Of) + "' wrongly: expected " + std::string(Expected);
   }
 
   static std::string_view text(const Json &From, std::string_view Key) {

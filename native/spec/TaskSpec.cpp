@@ -22,6 +22,8 @@ std::vector<int64_t> TensorSpec::maxShape() const {
   return Sizes;
 }
 
+bool TensorSpec::allows(std::span<const int64_t> Lengths) const { return std::ranges::equal(Shape, Lengths, &Dim::allows); }
+
 int AgentSpec::maskIndex() const {
   auto Found = std::ranges::find(Inputs, TensorRole::Mask, &TensorSpec::Role);
   return Found == Inputs.end() ? -1 : static_cast<int>(Found - Inputs.begin());

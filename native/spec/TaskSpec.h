@@ -6,6 +6,7 @@
 #include "spec/Error.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct Dim {
   std::string_view Param; // of Kind::Param
 
   bool varies() const { return How == Kind::AtMost; }
+
+  /// Whether a tensor may be that long here. Only of a bound spec.
+  bool allows(int64_t Length) const { return varies() ? Length >= 0 && Length <= Size : Length == Size; }
 };
 
 enum class TensorRole {
@@ -48,6 +52,9 @@ struct TensorSpec {
 
   /// The maximal shape. Only of a bound spec.
   std::vector<int64_t> maxShape() const;
+
+  /// Whether a tensor may be of that shape. Only of a bound spec.
+  bool allows(std::span<const int64_t> Lengths) const;
 };
 
 enum class AdviceKind { Argmax, Value };

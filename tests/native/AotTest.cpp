@@ -4,8 +4,8 @@
 #include "Support.h"
 #include "capi/mlcb.h"
 #include "runner/AotSeal.h"
-#include "runner/FileContents.h"
 #include "runner/ModelRunner.h"
+#include "spec/FileContents.h"
 
 #include <fstream>
 

@@ -56,6 +56,10 @@ TEST(Capi, WhatTheCallerGetsWrongIsNamed) {
   EXPECT_STREQ(mlcb_error(R.get()), "'x' is of type float32, not the one asked for");
   EXPECT_EQ(mlcb_tensor(R.get(), 0, "z", MLCB_FLOAT32), nullptr);
   EXPECT_STREQ(mlcb_error(R.get()), "the task declares no 'z' here");
+  for (const auto Type : {MLCB_INT8, static_cast<mlcb_dtype>(DType::String)}) {
+    EXPECT_EQ(mlcb_tensor(R.get(), 0, "code", Type), nullptr);
+    EXPECT_STREQ(mlcb_error(R.get()), "'code' is of type string: use mlcb_text");
+  }
   EXPECT_EQ(mlcb_metric(R.get(), nullptr, MLCB_INT64), nullptr);
   EXPECT_TRUE(fails(R, mlcb_resize(R.get(), 0, "x", Long, 1), MLCB_INVALID_ARGUMENT, "cannot have the shape"));
   EXPECT_TRUE(fails(R, mlcb_resize(R.get(), 0, "x", nullptr, 1), MLCB_INVALID_ARGUMENT, "no shape: it is NULL"));

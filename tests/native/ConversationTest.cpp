@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiler's runner and a learner over a socket. Frames wait in the socket, so that one thread can play both.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "protocol/LearnerEnd.h"
 #include "runner/RemoteRunner.h"
@@ -9,7 +10,9 @@
 #include <array>
 #include <cstring>
 #include <future>
+#include <limits>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace mlcb {
 namespace {
@@ -139,6 +142,29 @@ TEST(Objection, MaskShorterThanTheChoicesBarsTheRest) {
   EXPECT_FALSE(objection(Asked, {}, 2));
 }
 
+/// The second agent is advised a value.
+TEST_F(Conversation, AdviceThatIsNaNIsRefusedAtBothEnds) {
+  constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
+  RemoteRunner Runner(Pair.theirs(), {.Greets = RemoteOptions::Greeting::Begin});
+  ASSERT_TRUE(succeeds(Runner.bind(readSpec(FirstAndSecond).value())));
+  Them.advise(NaN);
+  EXPECT_TRUE(failsWith(Runner.evaluate<double>(1), ErrorKind::ProtocolError, "advice for cost is NaN, expected a number"));
+  hearState();
+  EXPECT_TRUE(Them.isRefused("advice for cost is NaN"));
+}
+
+TEST(LearnersEnd, RefusesToAdviseNaNAndMayAdviseAnew) {
+  Ends Pair;
+  RemoteRunner Runner(Pair.theirs(), {.Greets = RemoteOptions::Greeting::Begin, .IdleSeconds = 0});
+  ASSERT_TRUE(succeeds(Runner.bind(readSpec(FirstAndSecond).value())));
+  EXPECT_TRUE(failsWith(Runner.evaluate<double>(1), ErrorKind::Timeout, ""));
+  auto Us = LearnerEnd::ofEpisode(Pair.ours(), readSpec(FirstAndSecond).value(), {}).value();
+  ASSERT_TRUE(succeeds(Us.receive(patience())));
+  ASSERT_TRUE(succeeds(Us.receive(patience())));
+  EXPECT_TRUE(failsWith(Us.advise(std::numeric_limits<double>::quiet_NaN(), patience()), ErrorKind::InvalidArgument, "is NaN, expected a number"));
+  EXPECT_TRUE(succeeds(Us.advise(1.5, patience())));
+}
+
 TEST_F(Conversation, AdviceOfAnotherSizeIsRefused) {
   Them.advise<int32_t>(0);
   EXPECT_TRUE(failsWith(compiler().ask(), ErrorKind::ProtocolError, "advice of 4 bytes, expected 8"));
@@ -247,6 +273,20 @@ TEST_F(LearnerSide, MaskedAdviceIsRefusedByTheLearnersEndAndMayBeGivenAnew) {
   ASSERT_TRUE(succeeds(Us->receive(patience())));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "subsequence is masked"));
   EXPECT_TRUE(failsWith(Us->advise(int64_t(3), patience()), ErrorKind::InvalidArgument, "not one of 3 choices"));
+  EXPECT_TRUE(succeeds(Us->advise(int64_t(2), patience())));
+}
+
+/// What comes after the observation takes its place in memory.
+TEST_F(LearnerSide, MaskStaysWhatItWasAfterAReceiveThatTimedOut) {
+  const int Raw = Pair.Theirs.get();
+  begin();
+  ASSERT_TRUE(succeeds(Us->receive(patience())));
+  const auto Header = encode({.Kind = FrameKind::Observation, .Sequence = 2, .Length = 1 << 16});
+  const std::vector<std::byte> Ones(4096, std::byte{1});
+  ASSERT_EQ(::write(Raw, Header.data(), Header.size()), static_cast<ssize_t>(Header.size()));
+  ASSERT_EQ(::write(Raw, Ones.data(), Ones.size()), static_cast<ssize_t>(Ones.size()));
+  EXPECT_TRUE(failsWith(Us->receive(soon()), ErrorKind::Timeout, ""));
+  EXPECT_TRUE(failsWith(Us->advise(int64_t(1), patience()), ErrorKind::InvalidArgument, "subsequence is masked"));
   EXPECT_TRUE(succeeds(Us->advise(int64_t(2), patience())));
 }
 

@@ -94,6 +94,14 @@ TEST_F(GrpcRendezvousTest, MalformedPlaceIsRefused) {
   EXPECT_TRUE(failsWith(open("grpc://localhost:1?server=me", false), ErrorKind::InvalidArgument, "expected compiler or learner"));
   EXPECT_TRUE(failsWith(open("grpc://localhost:1?token=", false), ErrorKind::InvalidArgument, "token  cannot be read"));
   EXPECT_TRUE(failsWith(open("grpc://localhost:1?token=/no/such", false), ErrorKind::InvalidArgument, "/no/such cannot be read"));
+  EXPECT_TRUE(failsWith(open("grpc://localhost:1?token=/dev/null", false), ErrorKind::InvalidArgument, "/dev/null is no regular file"));
+}
+
+TEST_F(GrpcRendezvousTest, FolderInPlaceOfATokenIsRefused) {
+  EXPECT_TRUE(failsWith(open("grpc://localhost:1?token=/etc", false), ErrorKind::InvalidArgument, "/etc is no regular file"));
+  ::setenv("MLCB_TOKEN_FILE", "/etc", 1);
+  EXPECT_TRUE(failsWith(open("grpc://localhost:1", false), ErrorKind::InvalidArgument, "token /etc cannot be read"));
+  ::unsetenv("MLCB_TOKEN_FILE");
 }
 
 TEST_F(GrpcRendezvousTest, AddressThatIsNotLoopbackIsRefusedWithoutTlsAndToken) {

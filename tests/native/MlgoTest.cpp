@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <limits>
 #include <sys/wait.h>
 
 namespace mlcb {
@@ -302,6 +303,18 @@ TEST_F(MlgoEndTest, CompilerThatAsksForAValueGetsNoIndex) {
   start(Other + "\n", 1);
   EXPECT_TRUE(failsWith(end().receive(patience()), ErrorKind::SpecMismatch,
                         "choice: compiler asks for advice 'choice' of 1 float32, this build gives an index"));
+}
+
+TEST_F(MlgoEndTest, ValueThatIsNaNIsRefusedAndAnotherMayBeGiven) {
+  start(R"({"features":[{"name":"size","type":"int64_t","port":0,"shape":[1]}],)"
+        R"("advice":{"name":"cost","type":"float","port":0,"shape":[1]}})"
+        "\n{\"observation\":0}\n12345678\n");
+  MlgoEnd End(processFifos(Base, Pid).value(), readSpec(R"({"task": "cost", "agents": [{"name": "a", "inputs": [{"name": "size", "dtype": "int64"}],)"
+                                                        R"("advice": {"kind": "value", "name": "cost"}}]})")
+                                                   .value());
+  ASSERT_TRUE(succeeds(End.receive(patience())));
+  EXPECT_TRUE(failsWith(End.advise(std::numeric_limits<double>::quiet_NaN(), patience()), ErrorKind::InvalidArgument, "advice for cost is NaN"));
+  EXPECT_FALSE(failsWith(End.advise(0.5, patience()), ErrorKind::InvalidArgument, ""));
 }
 
 TEST_F(MlgoEndTest, NonsenseIsTheEnd) {

@@ -83,6 +83,26 @@ TEST(OwnTask, DeclaredWronglyIsRefusedWithWhatIsExpected) {
   EXPECT_TRUE(refuses("/parameters", 3, "expected a JSON object"));
 }
 
+/// A list of objects that differ in their names.
+std::string named(size_t Count, const std::string &Rest) {
+  std::string List;
+  for (size_t I = 0; I < Count; ++I)
+    List += (I ? R"(,{"name":")" : R"([{"name":")") + std::to_string(I) + "\"," + Rest + "}";
+  return List + "]";
+}
+
+TEST(OwnTask, OfBillionsOfPairsOfNamesTakesNoLongerThanItsText) {
+  const std::string Agents = named(100'000, R"("advice":{})"), Metrics = named(40'000, R"("dtype":"int8")");
+  EXPECT_TRUE(failsWith(readSpec(R"({"task":"hostile","agents":)" + Agents + R"(,"metrics":)" + Metrics + "}"), ErrorKind::InvalidArgument,
+                        "'agents' wrongly: expected 1 to 256"));
+}
+
+TEST(OwnTask, NestedAsDeepAsIsAllowedIsRead) {
+  const auto nested = [](size_t Levels) { return "[" + std::string(Levels - 1, '[') + R"("]\"]")" + std::string(Levels - 1, ']') + "]"; };
+  EXPECT_FALSE(parseJson(nested(MaxJsonDepth)).is_discarded());
+  EXPECT_TRUE(parseJson(nested(MaxJsonDepth + 1)).is_discarded());
+}
+
 TEST(OwnTask, NestedWithoutEndIsRefused) {
   const std::string Deep = R"({"parameters": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
   EXPECT_TRUE(failsWith(readSpec(Deep), ErrorKind::InvalidArgument, "not a JSON object"));

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runners by their URIs, the tensors that a compiler fills, and the Hello of a stock tool.
+#include "OwnTasks.h"
 #include "Support.h"
 #include "channel/Fifo.h"
 #include "protocol/LearnerEnd.h"
+#include "runner/InProcessRunner.h"
 #include "runner/RemoteRunner.h"
 #include "spec/Tasks.h"
 
 #include <algorithm>
 #include <future>
+#include <limits>
 
 namespace mlcb {
 namespace {
@@ -45,6 +48,30 @@ TEST(Runner, TensorsAreZeroAlignedAndOfTheirMaximalShape) {
   EXPECT_EQ(std::ranges::count(Opcodes, 0), 68);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(Opcodes.data()) % 64, 0u);
   EXPECT_EQ(Runner->tensor<float>(posetrl::orderer::progress).size(), 1u);
+}
+
+TEST(Runner, ShapeThatIsNotAllowedEndsTheProcessEvenWhereItsElementsWouldFit) {
+  auto Runner = openRunner("default:").value();
+  ASSERT_TRUE(succeeds(Runner->bind(readSpec(Unroll).value())));
+  const std::vector<int64_t> Allowed{5, 2};
+  EXPECT_EQ(Runner->resize<float>(1, Allowed).size(), 10u);
+  for (const std::vector<int64_t> &Shape : {std::vector<int64_t>{10, 1}, {10}, {5, 2, 1}, {-1, 2}, {6, 2}})
+    EXPECT_DEATH(Runner->resize<float>(1, Shape), "");
+}
+
+template <class T>
+concept HasTensor = requires(ModelRunner &Runner) { Runner.tensor<T>(0); };
+
+TEST(Runner, TextIsNoTensor) {
+  static_assert(HasTensor<float> && HasTensor<bool>);
+  static_assert(!HasTensor<std::string>);
+}
+
+TEST(Runner, ValueOfAModelIsANumber) {
+  const BoundSpec Spec = readSpec(FirstAndSecond).value();
+  const AgentSpec &Judge = Spec.Task.Agents[1];
+  EXPECT_EQ(valueOf(std::vector{0.5F}, Judge).value(), 0.5);
+  EXPECT_TRUE(failsWith(valueOf(std::vector{std::numeric_limits<float>::quiet_NaN()}, Judge), ErrorKind::InvalidArgument, "says NaN"));
 }
 
 /// A stock tool's FIFOs.

@@ -218,7 +218,15 @@ TEST_F(ShmRendezvous, PathIsForItsOwnerAlone) {
 
 TEST_F(ShmRendezvous, PathWhoseListenerIsAliveIsTaken) {
   const auto Listener = listen();
-  EXPECT_TRUE(failsWith(ShmListener::open(Path), ErrorKind::SystemError, Path));
+  EXPECT_TRUE(failsWith(ShmListener::open(Path), ErrorKind::SystemError, Path + ": Address already in use"));
+  EXPECT_TRUE(std::filesystem::exists(Path));
+}
+
+TEST_F(ShmRendezvous, PathAtWhichAnotherListensByNowStays) {
+  std::optional First(listen());
+  std::filesystem::remove(Path);
+  const auto Second = listen();
+  First.reset();
   EXPECT_TRUE(std::filesystem::exists(Path));
 }
 
@@ -239,7 +247,7 @@ TEST_F(ShmRendezvous, PathThatADeadLearnerLeftIsTakenOver) {
 
 TEST_F(ShmRendezvous, PathThatIsAFileStays) {
   std::ofstream(Path) << "precious";
-  EXPECT_TRUE(failsWith(ShmListener::open(Path), ErrorKind::SystemError, Path));
+  EXPECT_TRUE(failsWith(ShmListener::open(Path), ErrorKind::SystemError, Path + ": Address already in use"));
   EXPECT_TRUE(std::filesystem::is_regular_file(Path));
 }
 

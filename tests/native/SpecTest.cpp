@@ -23,6 +23,14 @@ std::string digestAfter(const std::function<void(TaskSpec &)> &Change) {
   return bindTask(Task, "{}").value().Digest;
 }
 
+TEST(Spec, ShapeIsAllowedDimensionByDimension) {
+  const TensorSpec Pairs{"pairs", DType::Int16, {{Dim::Kind::AtMost, 600, {}}, {Dim::Kind::Fixed, 2, {}}}, 0, 0, "", TensorRole::Input};
+  for (const std::vector<int64_t> &Shape : {std::vector<int64_t>{0, 2}, {600, 2}})
+    EXPECT_TRUE(Pairs.allows(Shape));
+  for (const std::vector<int64_t> &Shape : {std::vector<int64_t>{1200, 1}, {601, 2}, {-1, 2}, {600}, {600, 2, 1}, {}})
+    EXPECT_FALSE(Pairs.allows(Shape));
+}
+
 TEST(Spec, AbsentParametersTakeTheirDefaults) {
   const Json Parameters = parseJson(bindPosetrl(R"({"max_steps": 3})").value().Parameters);
   EXPECT_EQ(Parameters.size(), posetrlTask().Params.size());

@@ -50,10 +50,12 @@ in_port_t &portOf(sockaddr_storage &Address) { return reinterpret_cast<sockaddr_
 
 Expected<FileDescriptor> bindTo(const sockaddr_storage &Address, socklen_t Size) {
   FileDescriptor Socket(::socket(Address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!Socket)
+    return failErrno("socket");
   const int One = 1;
   ::setsockopt(Socket.get(), SOL_SOCKET, SO_REUSEADDR, &One, sizeof One);
   ::setsockopt(Socket.get(), IPPROTO_TCP, TCP_NODELAY, &One, sizeof One); // the connections have it from here
-  if (!Socket || ::bind(Socket.get(), reinterpret_cast<const sockaddr *>(&Address), Size) != 0 || ::listen(Socket.get(), Backlog) != 0)
+  if (::bind(Socket.get(), reinterpret_cast<const sockaddr *>(&Address), Size) != 0 || ::listen(Socket.get(), Backlog) != 0)
     return failErrno("bind");
   return Socket;
 }

@@ -4,6 +4,7 @@
 
 #include "channel/FdChannel.h"
 #include "channel/Pump.h"
+#include "channel/Wait.h"
 #include "channel/grpc/GrpcChannel.h"
 
 #include <fcntl.h>
@@ -14,15 +15,23 @@
 namespace mlcb {
 namespace {
 
+using namespace std::chrono_literals;
+
+// As gRPC's own between attempts to connect: a server may say by itself that it is not available.
+constexpr Clock::duration FirstPause = 100ms, LongestPause = 2s;
 constexpr double LendSeconds = 10;
 constexpr double ReasonSeconds = 0.5;
+
+int milliseconds(Clock::duration Time) { return static_cast<int>(Time / 1ms); }
 
 class ClientStream final : public Stream {
 public:
   using Stream::Stream;
 
-  static std::shared_ptr<ClientStream> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token, const std::string &Name) {
+  static Expected<std::shared_ptr<ClientStream>> call(grpc::GenericStub &Stub, Driver &Works, const std::string &Token, const std::string &Name) {
     auto New = std::make_shared<ClientStream>(Works);
+    if (!New->makeBells())
+      return failErrno("a call cannot be made");
     if (!Token.empty())
       New->Context.AddMetadata(TokenHeader, Token);
     if (!Name.empty())
@@ -73,6 +82,8 @@ public:
         Works(std::make_unique<grpc::CompletionQueue>()) {}
   ~Client() override { Works.waitForStreams(); }
 
+  Expected<void> start() { return Works.start(); }
+
   std::string address() const override { return Address; }
 
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
@@ -80,7 +91,7 @@ public:
     return Called ? Expected<std::unique_ptr<Channel>>(grpcChannel(std::move(*Called), shared_from_this())) : Unexpected(Called.error());
   }
 
-  Expected<std::string> lend(const FileDescriptor &Lent) override;
+  Expected<std::string> lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted) override;
 
 private:
   static std::shared_ptr<grpc::ChannelCredentials> credentials(const GrpcPlace &Place) {
@@ -105,9 +116,9 @@ grpc::ChannelArguments Client::arguments(const GrpcPlace &Place) {
   grpc::ChannelArguments Result;
   for (const auto &[Name, Value] : commonArguments())
     Result.SetInt(Name, Value);
-  Result.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  Result.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(FirstPause));
   Result.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000); // what one attempt may take
-  Result.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  Result.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(LongestPause));
   Result.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   Result.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, !Place.Loopback);
   Result.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -132,16 +143,17 @@ Error Client::unreached() {
   if (Line->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE)
     return Unknown;
   const auto Failed = ClientStream::call(Stub, Works, {}, {});
-  (void)Failed->waitForAnswer(after(ReasonSeconds), {});
-  const auto Ended = Failed->status();
+  if (!Failed)
+    return Failed.error();
+  (void)(*Failed)->waitForAnswer(after(ReasonSeconds), {});
+  const auto Ended = (*Failed)->status();
   if (!Ended)
-    Failed->hangUp(Clock::now());
+    (*Failed)->hangUp(Clock::now());
   return Ended ? why(*Ended) : Unknown;
 }
 
 /// Waits for the connection, which gRPC tries again and again, at longer and longer intervals.
 Expected<void> Client::reach(Deadline Until, const InterruptCheck &Interrupted) {
-  using namespace std::chrono_literals;
   for (;;) {
     const auto Slice = std::min<Deadline>(Until, Clock::now() + 100ms) - Clock::now();
     const auto Wall = std::chrono::system_clock::now() + Slice;
@@ -156,30 +168,36 @@ Expected<void> Client::reach(Deadline Until, const InterruptCheck &Interrupted) 
 }
 
 Expected<std::shared_ptr<ClientStream>> Client::call(const std::string &Name, Deadline Until, const InterruptCheck &Interrupted) {
-  for (;;) {
+  for (auto Pause = FirstPause;; Pause = std::min<Clock::duration>(2 * Pause, LongestPause)) {
     if (auto Reached = reach(Until, Interrupted); !Reached)
       return Unexpected(Reached.error());
     auto Called = ClientStream::call(Stub, Works, Token, Name);
-    const auto Answered = Called->waitForAnswer(Until, Interrupted);
-    const auto Ended = Called->status();
+    if (!Called)
+      return Called;
+    const auto Answered = (*Called)->waitForAnswer(Until, Interrupted);
+    const auto Ended = (*Called)->status();
     if (Answered && *Answered && (!Ended || Ended->ok()))
       return Called; // which may be over already
-    Called->hangUp(Clock::now());
+    (*Called)->hangUp(Clock::now());
     if (!Answered)
       return Unexpected(Answered.error());
     if (!*Answered)
       return fail(ErrorKind::Timeout, "grpc://" + Address + ": nobody took the call in time");
-    if (Ended->error_code() != grpc::StatusCode::UNAVAILABLE || Clock::now() >= Until)
+    if (Ended->error_code() != grpc::StatusCode::UNAVAILABLE)
+      return Unexpected(why(*Ended));
+    if (auto Paused = waitFor(-1, 0, std::min<Deadline>(Until, Clock::now() + Pause), Interrupted); !Paused)
+      return Unexpected(Paused.error());
+    if (Clock::now() >= Until)
       return Unexpected(why(*Ended));
   }
 }
 
 /// The stream is there before its name is: the other end need not wait for it.
-Expected<std::string> Client::lend(const FileDescriptor &Lent) {
+Expected<std::string> Client::lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted) {
   auto Name = newName();
   if (!Name)
     return Name;
-  auto Beside = call(*Name, after(LendSeconds), {});
+  auto Beside = call(*Name, std::min(Until, after(LendSeconds)), Interrupted);
   if (!Beside)
     return Unexpected(Beside.error());
   FileDescriptor Kept(::fcntl(Lent.get(), F_DUPFD_CLOEXEC, 0));
@@ -191,7 +209,7 @@ Expected<std::string> Client::lend(const FileDescriptor &Lent) {
 /// Hands on to a client that the channels share.
 class ClientRendezvous final : public GrpcRendezvous {
 public:
-  explicit ClientRendezvous(const GrpcPlace &Place) : Shared(std::make_shared<Client>(Place)) {}
+  explicit ClientRendezvous(std::shared_ptr<Client> Shared) : Shared(std::move(Shared)) {}
   std::string address() const override { return Shared->address(); }
   Expected<std::unique_ptr<Channel>> connect(Deadline Until, const InterruptCheck &Interrupted) override {
     return Shared->connect(Until, Interrupted);
@@ -203,6 +221,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<GrpcRendezvous> grpcClient(const GrpcPlace &Place) { return std::make_unique<ClientRendezvous>(Place); }
+Expected<std::unique_ptr<GrpcRendezvous>> grpcClient(const GrpcPlace &Place) {
+  auto Shared = std::make_shared<Client>(Place);
+  return Shared->start().map([&]() -> std::unique_ptr<GrpcRendezvous> { return std::make_unique<ClientRendezvous>(std::move(Shared)); });
+}
 
 } // namespace mlcb

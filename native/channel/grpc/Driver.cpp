@@ -38,7 +38,9 @@ void Bell::silence() {
   (void)::eventfd_read(Fd.get(), &Rung);
 }
 
-Driver::Driver(std::unique_ptr<grpc::CompletionQueue> Queue) : Queue(std::move(Queue)), Assistant([this] { assist(); }) {}
+Expected<void> Driver::start() {
+  return Thread::start([this] { assist(); }).map([&](Thread New) { Assistant.emplace(std::move(New)); });
+}
 
 Driver::~Driver() {
   {
@@ -47,7 +49,9 @@ Driver::~Driver() {
   }
   Changed.notify_all();
   Queue->Shutdown();
-  Assistant.join();
+  Assistant.reset();
+  while (!Ended) // where there was no assistant
+    next(Clock::now() + 1h);
 }
 
 void Driver::delegate() {

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "channel/Channel.h"
+#include "channel/Thread.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <grpcpp/completion_queue.h>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <optional>
 
 namespace mlcb {
 
@@ -40,7 +41,10 @@ private:
 /// only looks now and then, while nobody waits, whether the other end pings or hangs up.
 class Driver {
 public:
-  explicit Driver(std::unique_ptr<grpc::CompletionQueue> Queue);
+  explicit Driver(std::unique_ptr<grpc::CompletionQueue> Queue) : Queue(std::move(Queue)) {}
+
+  /// Makes the thread, before anything is asked of gRPC.
+  Expected<void> start();
 
   /// Nothing may be asked of gRPC any more.
   ~Driver();
@@ -69,15 +73,16 @@ public:
   /// Waits until IsReady, with Lock held; false at the deadline. In the other threads Ring says when to look.
   template <class Fn> Expected<bool> wait(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     for (;;) {
+      const bool Sleeps = Delegated; // read once: another thread may delegate at any moment
       {
         const std::scoped_lock Held(Lock);
-        if (Delegated)
+        if (Sleeps)
           Ring.silence();
         if (IsReady())
           return true;
-        Ring.Sleeps = Delegated;
+        Ring.Sleeps = Sleeps;
       }
-      auto Passed = pause(Lock, Ring, IsReady, Until, Interrupted);
+      auto Passed = Sleeps ? sleep(Ring, Until, Interrupted) : workAWhile(Lock, IsReady, Until, Interrupted);
       if (!Passed)
         return Passed;
       if (*Passed)
@@ -86,9 +91,7 @@ public:
   }
 
 private:
-  template <class Fn> Expected<bool> pause(std::mutex &Lock, Bell &Ring, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
-    if (Delegated)
-      return sleep(Ring, Until, Interrupted);
+  template <class Fn> Expected<bool> workAWhile(std::mutex &Lock, Fn IsReady, Deadline Until, const InterruptCheck &Interrupted) {
     work([&] { return (std::scoped_lock(Lock), IsReady()); }, sliceOf(Until));
     return passed(Until, Interrupted);
   }
@@ -106,7 +109,7 @@ private:
   std::atomic<size_t> Channels = 0, Streams = 0;
   bool Closing = false;
   std::atomic<bool> Ended = false; // nothing is left in the queue, which is shut down
-  std::thread Assistant;           // last: it uses the rest
+  std::optional<Thread> Assistant; // last: it uses the rest
 };
 
 } // namespace mlcb

@@ -8,7 +8,7 @@
 
 namespace mlcb {
 
-std::unique_ptr<GrpcRendezvous> grpcClient(const GrpcPlace &Place);
+Expected<std::unique_ptr<GrpcRendezvous>> grpcClient(const GrpcPlace &Place);
 Expected<std::unique_ptr<GrpcRendezvous>> grpcServer(const GrpcPlace &Place);
 
 /// How both ends keep a connection, by gRPC's names.

@@ -37,7 +37,7 @@ private:
     if (Attach < 0)
       return Line->put(Pieces, {});
     if (Lent.empty()) {
-      auto Name = Owner->lend(FileDescriptor(::fcntl(Attach, F_DUPFD_CLOEXEC, 0)));
+      auto Name = Owner->lend(FileDescriptor(::fcntl(Attach, F_DUPFD_CLOEXEC, 0)), SendUntil, Interrupted);
       if (!Name)
         return Unexpected(Name.error());
       Lent = std::move(*Name);
@@ -55,7 +55,7 @@ private:
 
 } // namespace
 
-Expected<std::string> Connection::lend(const FileDescriptor &) {
+Expected<std::string> Connection::lend(const FileDescriptor &, Deadline, const InterruptCheck &) {
   return fail(ErrorKind::InvalidArgument, "a gRPC server's end carries no descriptors");
 }
 

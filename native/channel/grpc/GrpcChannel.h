@@ -19,7 +19,7 @@ public:
   virtual ~Connection() = default;
 
   /// Carries a descriptor to the other end, and says under which name.
-  virtual Expected<std::string> lend(const FileDescriptor &Lent);
+  virtual Expected<std::string> lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted);
 
   /// A descriptor that stands for the other end's of that name; none where there is none.
   virtual FileDescriptor collect(const std::string &Name);

@@ -169,6 +169,8 @@ Expected<int> Exchange::open(const GrpcPlace &Place) {
   Works = std::make_unique<Driver>(std::move(Made));
   if (!Server)
     return fail(ErrorKind::SystemError, "cert and key do not fit");
+  if (auto Started = Works->start(); !Started)
+    return Unexpected(Started.error());
   expect();
   return Door.start(std::move(Accepted)).map([&] { return *Port; });
 }

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t MaxMessage = size_t(1) << 20; // of ours: while one is sent the next is copied
 constexpr size_t ReadAhead = size_t(1) << 20;  // so that last words arrive although nobody listens yet
 constexpr size_t MaxNames = 16;                // not yet taken; more is a flood
+constexpr size_t MaxName = 64;                 // bytes of one
 
 std::vector<grpc::Slice> copyOf(std::span<const ByteSpan> Pieces) {
   std::vector<grpc::Slice> Slices;
@@ -223,6 +224,8 @@ bool Stream::keep() {
   if (Size == 0) {
     Named = true;
   } else if (std::exchange(Named, false)) {
+    if (Size > MaxName)
+      return false;
     std::string Name;
     for (const grpc::Slice &Part : New.Slices)
       Name.append(reinterpret_cast<const char *>(Part.begin()), Part.size());

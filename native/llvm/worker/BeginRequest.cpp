@@ -28,24 +28,8 @@ static bool fromJSON(const json::Value &Value, BeginRequest &Out, json::Path P) 
          Map.mapOptional("verify", Out.Verify) && Map.mapOptional("models", Out.Models);
 }
 
-/// LLVM's parser calls itself for what is nested, as deep as the text says.
-static bool isTooDeep(std::string_view Text) {
-  int Depth = 0;
-  bool Quoted = false;
-  for (size_t I = 0; I < Text.size() && Depth <= MaxJsonDepth; ++I) {
-    const char C = Text[I];
-    if (C == '"')
-      Quoted = !Quoted;
-    else if (Quoted)
-      I += C == '\\';
-    else
-      Depth += (C == '[' || C == '{') - (C == ']' || C == '}');
-  }
-  return Depth > MaxJsonDepth;
-}
-
 Expected<BeginRequest> BeginRequest::fromJson(std::string_view Text) {
-  if (isTooDeep(Text))
+  if (isTooDeep(Text)) // LLVM's parser calls itself for what is nested, as deep as the text says
     return fail(ErrorKind::ProtocolError, "begin: nested too deeply, expected at most " + std::to_string(MaxJsonDepth) + " levels");
   json::Path::Root Root("begin");
   BeginRequest Result;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// gRPC against a server and callers that speak HTTP/2 by hand: what a peer of this project would not do.
+#include "Links.h"
+
+#include <arpa/inet.h>
+#include <atomic>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+
+namespace mlcb {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+
+Expected<std::unique_ptr<GrpcRendezvous>> open(const std::string &Uri, bool Listens) { return openGrpc(Uri::parse(Uri), Listens); }
+
+enum Frame : uint8_t { Data = 0, Headers = 1, Settings = 4, Ping = 6 };
+enum Flag : uint8_t { Acknowledges = 1, EndsStream = 1, EndsHeaders = 4 };
+
+std::string bigEndian(uint32_t Number, size_t Bytes) {
+  std::string Text;
+  for (size_t Left = Bytes; Left-- > 0;)
+    Text += static_cast<char>(Number >> (8 * Left));
+  return Text;
+}
+
+std::string frame(Frame Type, unsigned Flags, uint32_t Stream, const std::string &Payload) {
+  return bigEndian(static_cast<uint32_t>(Payload.size()), 3) + static_cast<char>(Type) + static_cast<char>(Flags) + bigEndian(Stream, 4) + Payload;
+}
+
+std::string header(const std::string &Name, const std::string &Value) {
+  return std::string(1, '\0') + static_cast<char>(Name.size()) + Name + static_cast<char>(Value.size()) + Value;
+}
+
+std::string message(const std::string &Bytes) { return std::string(1, '\0') + bigEndian(static_cast<uint32_t>(Bytes.size()), 4) + Bytes; }
+
+const std::string Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const std::string Answer = header(":status", "200") + header("content-type", "application/grpc");
+
+sockaddr_in loopback(int Port) {
+  sockaddr_in Address{};
+  Address.sin_family = AF_INET;
+  Address.sin_port = htons(static_cast<uint16_t>(Port));
+  Address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return Address;
+}
+
+void say(const FileDescriptor &To, const std::string &Bytes) {
+  EXPECT_EQ(::write(To.get(), Bytes.data(), Bytes.size()), static_cast<ssize_t>(Bytes.size()));
+}
+
+/// Calls that server.
+FileDescriptor callByHand(const GrpcRendezvous &Server) {
+  FileDescriptor Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const std::string Address = Server.address();
+  const sockaddr_in There = loopback(std::stoi(Address.substr(Address.rfind(':') + 1)));
+  EXPECT_EQ(::connect(Socket.get(), reinterpret_cast<const sockaddr *>(&There), sizeof There), 0);
+  const std::string Call = header(":method", "POST") + header(":scheme", "http") + header(":path", "/mlcb.v1.Channel/Stream") +
+                           header(":authority", "x") + header("te", "trailers") + header("content-type", "application/grpc");
+  say(Socket, Preface + frame(Settings, 0, 0, "") + frame(Headers, EndsHeaders, 1, Call));
+  return Socket;
+}
+
+TEST(GrpcName, ThatIsTooLongEndsTheStream) {
+  std::byte One[1];
+  for (const auto &[Size, Kind] : {std::pair(64, ErrorKind::Timeout), std::pair(65, ErrorKind::PeerGone), std::pair(9000, ErrorKind::PeerGone)}) {
+    const auto Server = open("grpc://127.0.0.1:0", true).value();
+    const FileDescriptor Caller = callByHand(*Server);
+    const auto Theirs = Server->connect(patience(), {}).value();
+    say(Caller, frame(Data, 0, 1, message("") + message(std::string(static_cast<size_t>(Size), 'n'))));
+    EXPECT_TRUE(failsWith(Theirs->receive(One, after(0.3)), Kind, "")) << Size;
+  }
+}
+
+/// Answers the calls of one client as it is told.
+class ServerByHand {
+public:
+  using Answering = std::function<std::string(size_t Call, uint32_t Stream)>;
+
+  explicit ServerByHand(Answering How) : How(std::move(How)) {
+    sockaddr_in Here = loopback(0);
+    socklen_t Size = sizeof Here;
+    EXPECT_EQ(::bind(Listening.get(), reinterpret_cast<const sockaddr *>(&Here), Size), 0);
+    EXPECT_EQ(::listen(Listening.get(), 1), 0);
+    EXPECT_EQ(::getsockname(Listening.get(), reinterpret_cast<sockaddr *>(&Here), &Size), 0);
+    Uri = "grpc://127.0.0.1:" + std::to_string(ntohs(Here.sin_port));
+    Serving = std::thread([this] { serve(FileDescriptor(::accept(Listening.get(), nullptr, nullptr))); });
+  }
+  ~ServerByHand() {
+    ::shutdown(Listening.get(), SHUT_RDWR);
+    Serving.join();
+  }
+
+  std::string Uri;
+  std::atomic<size_t> Calls = 0;
+
+private:
+  void serve(const FileDescriptor &Client) {
+    const auto Write = [&](const std::string &Text) { (void)!::write(Client.get(), Text.data(), Text.size()); };
+    Write(frame(Settings, 0, 0, ""));
+    for (auto Begun = read(Client, Preface.size()); !Begun.empty();) {
+      const std::string Head = read(Client, 9);
+      if (Head.empty())
+        return;
+      const auto At = [&](size_t I) { return static_cast<uint32_t>(static_cast<unsigned char>(Head[I])); };
+      const std::string Payload = read(Client, At(0) << 16 | At(1) << 8 | At(2));
+      const bool Acknowledged = At(4) & Acknowledges;
+      if (At(3) == Headers)
+        Write(How(Calls++, At(5) << 24 | At(6) << 16 | At(7) << 8 | At(8)));
+      else if ((At(3) == Settings || At(3) == Ping) && !Acknowledged)
+        Write(frame(static_cast<Frame>(At(3)), Acknowledges, 0, At(3) == Ping ? Payload : ""));
+    }
+  }
+
+  /// Empty at the end.
+  static std::string read(const FileDescriptor &From, size_t Size) {
+    std::string Text(Size, '\0');
+    return ::recv(From.get(), Text.data(), Size, MSG_WAITALL) == static_cast<ssize_t>(Size) ? Text : "";
+  }
+
+  Answering How;
+  FileDescriptor Listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::thread Serving;
+};
+
+TEST(GrpcRetry, OfAServerThatSaysItIsNotAvailablePauses) {
+  ServerByHand There([](size_t, uint32_t Stream) { return frame(Headers, EndsHeaders | EndsStream, Stream, Answer + header("grpc-status", "14")); });
+  EXPECT_TRUE(failsWith(open(There.Uri, false).value()->connect(after(0.5), {}), ErrorKind::Timeout, "nobody answered in time"));
+  EXPECT_GE(There.Calls, 2U);
+  EXPECT_LE(There.Calls, 4U);
+}
+
+/// The first call is taken, no other is answered.
+TEST(GrpcLending, EndsAtTheDeadlineOfTheSendAndWhereItIsInterrupted) {
+  ServerByHand There([](size_t Call, uint32_t Stream) {
+    return Call == 0 ? frame(Headers, EndsHeaders, Stream, Answer + header("mlcb-answer", "1")) : std::string();
+  });
+  const auto Link = open(There.Uri, false).value()->connect(patience(), {}).value();
+  const Ends Pair;
+  const auto Begun = Clock::now();
+  EXPECT_TRUE(failsWith(Link->send(bytes({1}), after(0.1), Pair.Theirs.get()), ErrorKind::Timeout, "nobody took the call in time"));
+  Link->onWait([] { return true; });
+  EXPECT_TRUE(failsWith(Link->send(bytes({1}), patience(), Pair.Theirs.get()), ErrorKind::Interrupted, "interrupted"));
+  EXPECT_LT(Clock::now() - Begun, 5s);
+}
+
+} // namespace
+} // namespace mlcb
