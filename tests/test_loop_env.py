@@ -434,7 +434,7 @@ def test_decisions_of_another_embedding_are_named(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="decisions with embeddings of 0, the environment shows 300"):
         warm_start(environment, recipe("es"), tmp_path)
     (tmp_path / "none").mkdir()
-    with pytest.raises(TrainingError, match="no decisions to learn from"):
+    with pytest.raises(TrainingError, match="no decisions, expected a folder that `mlcb search` wrote"):
         warm_start(environment, recipe("es"), tmp_path / "none")
 
 

@@ -234,7 +234,7 @@ def test_link_that_does_not_optimize_code_allocates_as_stock_does(policy: Path, 
     config = write_clang_config(tmp_path / "mlcb.cfg", [policy], lto=True)
     (source,) = corpora.embedded(f"embedded/{SAMPLE}")
     for output, configured in (("ours", [f"--config={config}"]), ("stock", ["-fuse-ld=lld"])):
-        linked = ["-O2", "-flto", "-Wl,--lto-CGO0", "-lm", source, "-o", tmp_path / output]
+        linked: list[str | Path] = ["-O2", "-flto", "-Wl,--lto-CGO0", "-lm", source, "-o", tmp_path / output]
         subprocess.run([CLANG, *configured, *linked], check=True, cwd=tmp_path)
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
     assert run(tmp_path / "ours") == OUTPUTS[SAMPLE]

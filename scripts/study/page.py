@@ -136,7 +136,7 @@ def write(folder: Path, results: Results) -> None:
         "",
     ]
     for task, lines in tables.items():
-        text += [f"## {task}", "", f"Ratios of {SUBJECTS[task].measured}.", "", *_table(lines), ""]
+        text += [f"## {task}", "", *_table(task, lines), ""]
     text += [
         "## How it was measured",
         "",
@@ -149,10 +149,15 @@ def write(folder: Path, results: Results) -> None:
     (folder / "README.md").write_text("\n".join(text))
 
 
-def _table(lines: Sequence[Row]) -> list[str]:
+def _table(task: str, lines: Sequence[Row]) -> list[str]:
     if not lines:
         return ["Not played yet."]
-    table = ["| method | validation | test | by project | seeds, test | compilations |", "|---|---|---|---|---|---|"]
+    table = [
+        f"Ratios of {SUBJECTS[task].measured}.",
+        "",
+        "| method | validation | test | by project | seeds, test | compilations |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in lines:
         validation, test = (row.estimates[split] for split in SPLITS)
         seeds = ", ".join(f"{seed:.4f}" for seed in row.seeds)

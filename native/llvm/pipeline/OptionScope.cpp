@@ -74,9 +74,11 @@ auto checkOfEach(ArrayRef<OptionSetting> All) -> decltype(checkOptions) & { retu
 OptionScope::OptionScope(ArrayRef<OptionSetting> Settings) {
   for (const OptionSetting &Setting : Settings) {
     cl::Option *Option = find(Setting);
-    if (Option->getNumOccurrences() > 0)
-      continue;
-    Held.push_back(Option);
+    if (!is_contained(Held, Option)) { // a list is set once for each of its values
+      if (Option->getNumOccurrences() > 0)
+        continue;
+      Held.push_back(Option);
+    }
     if (set(*Option, Setting) && Taken)
       Taken = refused(Setting);
   }
