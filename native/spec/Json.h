@@ -31,9 +31,8 @@ inline bool isTooDeep(std::string_view Text) {
 
 /// The value, or one for which is_discarded() holds where the text is no JSON, or is nested deeper than MaxJsonDepth.
 inline Json parseJson(std::string_view Text) {
-  if (isTooDeep(Text)) // not by a callback of the parser's, with which a list takes the square of its length
-    return Json(Json::value_t::discarded);
-  return Json::parse(Text, nullptr, /*allow_exceptions=*/false);
+  // Not by a callback of the parser's, with which a list takes the square of its length.
+  return isTooDeep(Text) ? Json(Json::value_t::discarded) : Json::parse(Text, nullptr, /*allow_exceptions=*/false);
 }
 
 /// The text of a value; never fails (bytes that are no UTF-8 are replaced).
