@@ -129,9 +129,10 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         force_reset: bool = False,
     ) -> list[SingleAgentEpisode]:
         goes_on = num_episodes is not None and self.config.batch_mode == "complete_episodes" and not self.config.in_evaluation
-        if force_reset or self._needs_initial_reset or (num_episodes is not None and not goes_on):
+        anew = num_episodes is not None and not goes_on
+        if force_reset or self._needs_initial_reset or anew:
             self._reset()
-        self._needs_initial_reset = num_episodes is not None and not goes_on
+        self._needs_initial_reset = anew
         self.module.eval()  # once, not at every step
         recording, steps = self._kept, 0
         ended: list[tuple[Any, ...]] = []

@@ -47,7 +47,7 @@ def _apart(groups: Sequence[tuple[str, tuple[Program, ...]]]) -> tuple[Program, 
         replace(
             program,
             name=program.uri if names[program.name] > 1 else program.name,
-            project=f"{folder}: {program.project}" if len(folders[program.project]) > 1 else program.project,
+            project=f"{folder}: {program.project}" if folder and len(folders[program.project]) > 1 else program.project,
         )
         for folder, group in groups
         for program in group

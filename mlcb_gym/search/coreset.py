@@ -57,8 +57,8 @@ def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequen
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
     with store.open("a", buffering=1) as lines:
-        if not _ends_whole(store):
-            lines.write("\n")
+        if lines.tell():
+            lines.write("\n")  # the last line may have been cut off
         for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
             if trace.lost:
                 raise SessionLost(f"{trace.program}: {trace.error}")
@@ -82,13 +82,8 @@ def _read(store: Path) -> dict[tuple[str, Actions], float]:
 
 
 def _row(line: str) -> dict[str, Any] | None:
-    """Return a result; None of a line that was cut off, as where the disk was full."""
+    """Return a result; None of a line that is empty, or was cut off, as where the disk was full."""
     try:
         return dict(json.loads(line))
     except ValueError:
         return None
-
-
-def _ends_whole(store: Path) -> bool:
-    """Return whether the last line of a file has its end."""
-    return not store.stat().st_size or store.read_bytes().endswith(b"\n")

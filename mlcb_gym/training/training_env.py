@@ -83,7 +83,7 @@ class Shaping:
 
 @dataclass
 class Sampled:
-    """What was sampled in a while: steps, episodes that failed, the ratios and lengths of those that ended, and the actions taken.
+    """Samples of a while: steps, episodes that failed, the ratios and lengths of those that ended, and the actions taken.
 
     Lengths and actions are not known where models in the compiler decide.
     """

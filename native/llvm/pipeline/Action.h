@@ -28,4 +28,7 @@ struct Action {
 /// crash in LLVM 22 are refused; instcombine is given no-verify-fixpoint, without which it ends the process where it finds more to do.
 Expected<Action> parseAction(llvm::StringRef Text);
 
+/// Whether options are set around one of them.
+bool setOptions(llvm::ArrayRef<Stage> Stages);
+
 } // namespace mlcb

@@ -40,7 +40,7 @@ Expected<FunctionAction> FunctionAction::parse(StringRef Text) {
 bool takesPasses(const Function &F) { return !F.isDeclarationForLinker() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked); }
 
 bool setOptions(ArrayRef<FunctionAction> Actions) {
-  return any_of(Actions, [](const FunctionAction &Each) { return any_of(Each.Passes, [](const Stage &S) { return !S.Options.empty(); }); });
+  return any_of(Actions, [](const FunctionAction &Each) { return setOptions(ArrayRef(Each.Passes)); });
 }
 
 bool havePasses(ArrayRef<FunctionAction> Actions) {

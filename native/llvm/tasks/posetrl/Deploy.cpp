@@ -18,7 +18,7 @@ namespace {
 
 bool setsOptions(StringRef Text) {
   const Expected<Action> Read = parseAction(Text);
-  return Read && any_of(Read->Stages, [](const Stage &S) { return !S.Options.empty(); });
+  return Read && setOptions(Read->Stages);
 }
 
 /// Whether no other thread would see the options that a policy's actions set.
