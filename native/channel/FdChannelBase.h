@@ -23,7 +23,7 @@ public:
   Expected<bool> readable(Deadline Until) override;
 
 protected:
-  Deadline SendUntil{}; // of the send() under way, for a trySend() that itself waits
+  Deadline SendUntil; // of the send() under way, for a trySend() that itself waits
 
 private:
   /// Both move what can be moved at once, and return 0 where that is nothing.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace mlcb {
 namespace {
@@ -54,7 +55,7 @@ Expected<std::string> readFile(const std::string &Path, size_t Limit) {
     return failErrno(Path);
   if (!S_ISREG(Status.st_mode))
     return fail(ErrorKind::InvalidArgument, Path + " is no regular file, expected one");
-  if (static_cast<uint64_t>(Status.st_size) > Limit)
+  if (std::cmp_greater(Status.st_size, Limit))
     return tooLarge(Path, Limit);
   std::string Contents;
   Contents.reserve(static_cast<size_t>(Status.st_size) + Part);

@@ -13,7 +13,7 @@ namespace mlcb {
 /// (code model, relocation model, options), and run no vectorizer that the host leaves out.
 class HostScope {
 public:
-  HostScope(llvm::PassBuilder &Builder, llvm::OptimizationLevel At) : Builder(Builder), At(At), Outer(Innermost) { Innermost = this; }
+  HostScope(llvm::PassBuilder &Builder, llvm::OptimizationLevel At) : Builder(Builder), At(At) { Innermost = this; }
   ~HostScope() { Innermost = Outer; }
   HostScope(const HostScope &) = delete;
   HostScope &operator=(const HostScope &) = delete;
@@ -27,7 +27,7 @@ public:
 private:
   llvm::PassBuilder &Builder;
   llvm::OptimizationLevel At;
-  const HostScope *Outer;
+  const HostScope *Outer = Innermost;
 
   static thread_local const HostScope *Innermost;
 };

@@ -26,13 +26,13 @@ struct Candidate {
 /// The blocks that a live range may be isolated in, those of a loop, or one; or the instructions of a block from the first to the last one.
 struct Region {
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> Blocks;
-  llvm::SlotIndex First, Last;  // where it is a part of its block
-  llvm::BitVector Numbers = {}; // of the blocks, where it has them whole
-  double Edges = 0;             // cost of its edges, if the live range is in memory outside
-  double SpillCost = 0;         // of the part inside
-  unsigned Uses = 0;            // instructions inside that read or write the live range
-  unsigned Free = 0;            // registers that the part inside may have now
-  double Saves = 0;             // of the cheapest of them
+  llvm::SlotIndex First, Last; // where it is a part of its block
+  llvm::BitVector Numbers;     // of the blocks, where it has them whole
+  double Edges = 0;            // cost of its edges, if the live range is in memory outside
+  double SpillCost = 0;        // of the part inside
+  unsigned Uses = 0;           // instructions inside that read or write the live range
+  unsigned Free = 0;           // registers that the part inside may have now
+  double Saves = 0;            // of the cheapest of them
 
   /// What it brings over a spill of the whole live range.
   double gain() const { return Free ? SpillCost - Edges - Saves : -Edges; }

@@ -91,7 +91,7 @@ Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval
   Parts Found;
   for (const SlotIndex Use : Uses)
     if (Found.empty() || isFar(Found.back().Last, Use, Block))
-      Found.push_back({{&Block}, Use, Use});
+      Found.push_back({{&Block}, Use, Use, {}});
     else
       Found.back().Last = Use;
   const bool IsWhole = Found.size() == 1 && A.LIS.getRegMaskSlotsInBlock(Block.getNumber()).empty();
