@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,9 @@ def machine() -> str:
 
 def refuse_beside_training() -> None:
     """Ends the process if a training runs on this machine: its load would be in every figure."""
-    names = [(Path(p) / "comm").read_text().strip() for p in map(str, Path("/proc").glob("[0-9]*")) if (Path(p) / "comm").exists()]
+    names = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may end now
+            names.add((process / "comm").read_text().strip())
     if "raylet" in names:
         sys.exit("benchmarks: a training runs on this machine; end it first")

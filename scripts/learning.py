@@ -4,6 +4,7 @@
 import argparse
 import json
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from mlcb_gym.evaluation.report import POLICY
 from mlcb_gym.evaluation.statistics import Estimate
 from mlcb_gym.export.export import export_policy
 from mlcb_gym.rollout.trace import geomean
-from mlcb_gym.training.checkpoints import Checkpoints
 from mlcb_gym.training.run import current_commit, recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
@@ -59,9 +59,12 @@ def learn(task: str, seed: int, minutes: float) -> Learnt:
     projects: dict[str, str] = {}
     for name, budget in (("first", Budget(iterations=0)), ("trained", Budget(seconds=60 * minutes, validate_every=NEVER))):
         output = WORK / f"{task}-{seed}" / name
-        if Checkpoints(output).path("last") is None:
+        done, made_from = output / "done", f"{minutes:g} minutes, commit {current_commit()}"
+        if not done.exists() or done.read_text() != made_from:
+            shutil.rmtree(output, ignore_errors=True)
             environment = Environment(environments()[task], arguments)
             train(environment, recipe=chosen, validation=programs[:1], output=output, budget=budget)
+            done.write_text(made_from)
         policy = export_policy(output / "last", output / "policy")
         evaluation = evaluate_metrics(policy, programs, best_of=(), references=False)
         (counted, *_) = evaluation.columns

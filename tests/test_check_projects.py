@@ -40,6 +40,11 @@ def test_what_differs_is_a_failure(changed: dict[str, object], failure: str) -> 
     assert list(page.failures(results(**changed))) == [f"project, {GUARDED.name}: {failure}"]
 
 
+def test_no_ratio_is_shown_of_what_was_not_measured() -> None:
+    found = {"project": {way.name: replace(STOCK, runs=[]) for way in WAYS}}
+    assert "| project |  |  |" in page.text(found).partition("## Every project: run time")[2]
+
+
 def test_build_depends_on_recipe_and_policies() -> None:
     project = Project(name="a", version="1", sha256="0", build="make", linked=["a"])
     assert made_from(project, WAYS[0]) == made_from(project, WAYS[0]) != made_from(replace(project, build="make -j"), WAYS[0])

@@ -41,6 +41,7 @@ def test_list_of_a_task_names_every_tensor_and_argument() -> None:
     printed = mlcb("list", "loop-distribution").stdout
     assert all(name in printed for name in ("selector", "dependences", "action_mask", "--pipeline"))
     assert "eviction" not in printed
+    assert re.search(r'--sampling *│ "uniform"', printed)
 
 
 def test_version_is_printed() -> None:
@@ -158,6 +159,7 @@ def test_corpus_list_names_the_programs() -> None:
         ("export", "no-such-thing", "policy"),
         ("evaluate", "posetrl", "--policy", "no-such-thing"),
         ("report", "no-such-thing"),
+        ("train", "posetrl", "--from", "no-such-thing", "--output", "unused"),
         ("train", "posetrl", "--programs", "embedded/train/fft", "--validation", "embedded/train/fft", "--output", "/dev/null/no-such-thing"),
         ("log", "record", "posetrl", "--policy", "random", "--programs", "embedded/train/fft", "--output", "/dev/null/no-such-thing"),
     ],

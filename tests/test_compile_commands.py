@@ -97,6 +97,19 @@ def test_one_source_compiled_in_two_folders_is_two_modules(tmp_path: Path) -> No
     assert [f"ret i32 {number}" in module for number, module in enumerate(modules)] == [True, True]
 
 
+def test_folder_that_is_gone_is_left_out_and_no_dependencies_are_written(tmp_path: Path) -> None:
+    (tmp_path / "one.c").write_text("int one(void) { return 1; }\n")
+    entries = [
+        {"directory": str(tmp_path), "file": "one.c", "command": "cc -Wp,-MMD,one.d -c one.c -o one.o"},
+        {"directory": str(tmp_path / "gone"), "file": "two.c", "command": "cc -c two.c -o two.o"},
+    ]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    failed = list(compile_commands.extract(tmp_path / "compile_commands.json", tmp_path / "corpus"))
+    assert failed == [f"two.c: {tmp_path}/gone: no such folder, expected that of its compilation"]
+    assert [program.name for program in resolve(tmp_path / "corpus")] == ["one.o"]
+    assert not (tmp_path / "one.d").exists()
+
+
 def test_corpus_is_in_the_layout_of_mlgo(build: Path, tmp_path: Path) -> None:
     list(compile_commands.extract(build / "compile_commands.json", tmp_path / "corpus"))
     described = json.loads((tmp_path / "corpus" / "corpus_description.json").read_text())
@@ -142,6 +155,7 @@ def test_description_of_a_corpus_names_projects(tmp_path: Path) -> None:
     [
         ("[]", 'expected an object with "modules"'),
         ("{", 'expected an object with "modules"'),
+        ("[" * 100_000, 'expected an object with "modules"'),
         ('{"modules": []}', "expected the names of modules"),
         ('{"modules": ["gone"]}', r"gone\.bc: named in corpus_description\.json, expected LLVM bitcode"),
     ],

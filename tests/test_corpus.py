@@ -76,6 +76,15 @@ def test_function_stands_in_one_split_alone_and_none_of_another_corpus_in_any() 
     assert {name: [one.file for one in modules] for name, modules in chosen.items()} == {"train": ["own.c"], "validation": [], "test": ["test.c"]}
 
 
+def test_program_in_a_folder_with_the_name_of_a_corpus_is_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loops").mkdir()
+    (tmp_path / "loops/one.c").write_text("int one(void) { return 1; }\n")
+    monkeypatch.chdir(tmp_path)
+    (program,) = resolve("./loops")
+    assert resolve(program.uri) == resolve(tmp_path / "loops/one.c")
+    assert registry.source_of(program, tmp_path) == tmp_path / "loops/one.c"
+
+
 def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     for project in ("zlib", "lz4"):
         (tmp_path / project / "src").mkdir(parents=True)
@@ -155,7 +164,7 @@ def test_source_that_includes_nothing_is_not_preprocessed(tmp_path: Path, monkey
     assert [program.digest == was.digest for program, was in zip(resolve(tmp_path), first, strict=True)] == [False, True]
 
 
-@pytest.mark.parametrize("uri", ["loops/composed/0-999999999999", "loops/composed/0-10000"])
+@pytest.mark.parametrize("uri", ["loops/composed/0-99999999999999999999", "loops/composed/0-10000"])
 def test_more_composed_kernels_than_anybody_compiles_are_refused_at_once(uri: str) -> None:
     with pytest.raises(ProgramError, match=r"kernels, expected at most 10000 at once"):
         resolve(uri)

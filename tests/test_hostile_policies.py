@@ -16,6 +16,7 @@ from mlcb_gym import _native
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.export.aot import compiled
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import WorkerSession
@@ -136,3 +137,19 @@ def test_fifo_in_a_policy_is_refused_at_once(folder: Path, observation: Observat
     os.mkfifo(path)
     with pytest.raises(_native.NativeError, match=f"{path} is (a FIFO|no regular file), expected"):
         in_process(f"onnx:{folder}", [observation])
+    with pytest.raises(PolicyError, match=r"no readable policy\.json|no regular file, expected one"):
+        compiled(folder)
+
+
+@pytest.mark.parametrize("task", ["/tmp/inliner", "../inliner", "inliner\n\x1b[31m", ".."])
+def test_name_that_is_a_path_is_refused(folder: Path, task: str) -> None:
+    """A compiled policy in the cache is called after its task, and could be anybody's file."""
+    manifest = json.loads((folder / "policy.json").read_text())
+    (folder / "policy.json").write_text(json.dumps(manifest | {"task": task}))
+    with pytest.raises(PolicyError, match=r"policy\.json: task .*, expected letters, digits") as refused:
+        compiled(folder)
+    assert str(refused.value).isprintable()
+    (agent,) = manifest["agents"]
+    (folder / "policy.json").write_text(json.dumps(manifest | {"agents": {agent: "../model.onnx"}}))
+    with pytest.raises(PolicyError, match=r"expected the name of a file of this folder"):
+        compiled(folder)

@@ -420,6 +420,11 @@ def test_executables_are_compared_too(policy: Path) -> None:
     assert 0.5 < sizes.mean != 1.0
 
 
+def test_executable_of_cpp_is_linked(policy: Path, tmp_path: Path) -> None:
+    (tmp_path / "program.cpp").write_text("#include <iostream>\nint main() { std::cout << 1 << std::endl; }\n")
+    assert evaluate_linked(policy, tmp_path / "program.cpp").programs == 1
+
+
 def test_stock_compiler_asks_what_the_plugin_asks(make: Make) -> None:
     def play_on(env: InlinerEnv) -> tuple[list[Observation], dict[str, float]]:
         observation, _ = env.reset(options={"program": PROGRAM})

@@ -72,6 +72,12 @@ def test_name_that_is_no_identifier_is_refused(name: str) -> None:
         write_task(name, Path("folder"))
 
 
+@pytest.mark.parametrize("name", ["default", "class"])
+def test_keyword_is_no_name(name: str) -> None:
+    with pytest.raises(TaskError, match=f"'{name}': a keyword of C\\+\\+ or Python"):
+        write_task(name, Path("folder"))
+
+
 def test_existing_file_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_task("loop_order", Path("mine"))

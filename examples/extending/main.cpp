@@ -49,7 +49,11 @@ Expected<void> learn(const std::string &Base) {
 
 } // namespace
 
-int main(int, char **Arguments) {
+int main(int Count, char **Arguments) {
+  if (Count != 2) {
+    std::fprintf(stderr, "extending: expected BASE, where BASE.in and BASE.out are FIFOs\n");
+    return 2;
+  }
   const std::string Base = Arguments[1];
   std::jthread Learner([&] {
     if (auto Learnt = learn(Base); !Learnt)

@@ -56,7 +56,8 @@ static void emit(Module &M, TargetMachine &Machine, const char *Path) {
   raw_fd_ostream Output(Path, Failed);
   Exit(errorCodeToError(Failed));
   legacy::PassManager Passes;
-  Machine.addPassesToEmitFile(Passes, Output, nullptr, CodeGenFileType::ObjectFile);
+  if (Machine.addPassesToEmitFile(Passes, Output, nullptr, CodeGenFileType::ObjectFile))
+    Exit(createStringError("LLVM writes no objects for " + M.getTargetTriple().str()));
   Passes.run(M);
 }
 

@@ -14,7 +14,7 @@ from mlcb_gym.corpus import split as splitter
 app = typer.Typer(help="Programs: build and list the corpora.", no_args_is_help=True)
 
 Corpus = Annotated[str, typer.Argument(help=f"One of: {', '.join(corpora.BUILT)}.")]
-Jobs = Annotated[int, typer.Option(help="Projects at once.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Projects at once.")]
 
 
 @app.command("list")
@@ -38,7 +38,7 @@ def from_compile_commands(
     database: Annotated[Path, typer.Argument(help="The compile_commands.json of a build.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write; then programs=FOLDER.")],
     built: Annotated[bool, typer.Option(help="Take what the build embedded with -Xclang -fembed-bitcode=all.")] = False,
-    jobs: Annotated[int, typer.Option(help="Compilers at once.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="Compilers at once.")] = 2,
 ) -> None:
     """Make a corpus of a build's own files, in MLGO's layout: each as clang -Oz has it before its passes."""
     for line in compile_commands.extract(database, output, built=built, jobs=jobs):

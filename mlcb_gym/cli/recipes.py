@@ -13,6 +13,8 @@ from mlcb_gym.onnx.manifest import read_manifest
 from mlcb_gym.policies import card, shipped
 from mlcb_gym.training.registry import algorithms
 
+EXPECTED = "what the reward measures, of validation programs, to LLVM's own heuristic"
+
 
 def results(task: str) -> str:
     """Return the results to expect: those of a short training, and what the policy that ships has reached."""
@@ -33,7 +35,7 @@ def recipes(
     """List the algorithm of each task and the result to expect; of one TASK, every key of `mlcb train --set` with its default and meaning."""
     console = wide_console()
     if task is None:
-        table = Table("task", "algorithm", "network", "corpus", "result to expect (ratio to LLVM's own heuristic on validation programs)")
+        table = Table("task", "algorithm", "network", "corpus", f"result to expect ({EXPECTED})")
         for name in sorted(environments()):
             record = env_class(name).record
             table.add_row(name, record.recipe, record.network, record.corpus, results(name))
@@ -49,4 +51,4 @@ def recipes(
         table.add_row(each.key, each.default, each.meaning, chosen.space.get(each.key, ""))
     console.print(table)
     if chosen.algorithm == record.recipe:
-        console.print(f"result to expect, as the ratio of validation programs to LLVM's own heuristic: {results(task)}", highlight=False)
+        console.print(f"result to expect, {EXPECTED}: {results(task)}", highlight=False)

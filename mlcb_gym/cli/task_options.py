@@ -4,6 +4,7 @@
 import json
 import re
 import typing
+from ast import literal_eval
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import Parameter, getdoc, signature
@@ -128,11 +129,12 @@ def environment_table(task: str) -> Table:
     from mlcb_gym.envs import env_class
 
     env = env_class(task)
-    meanings = dict(_documented(env.__doc__ or ""))
+    documented = {name: (default, meaning) for name, default, meaning in _documented(env.__doc__ or "")}
     table = Table("option", "default", "meaning", title=f"{task}: arguments of its environment", title_justify="left")
     table.caption, table.caption_justify = f"rewards, and all else: python -m pydoc {env.__module__}.{env.__qualname__}", "left"
     for name, parameter in env_parameters(task).items():
-        table.add_row(f"--{_dashed(name)}", _shown(parameter.default), meanings.get(name, ""))
+        default, meaning = documented.get(name, (Parameter.empty, ""))
+        table.add_row(f"--{_dashed(name)}", _shown(default if parameter.default is Parameter.empty else parameter.default), meaning)
     return table
 
 
@@ -155,12 +157,13 @@ ARGUMENT = re.compile(r"^    (\w+): (.+?)(?=\n    \w+: |\n\n|\Z)", re.MULTILINE 
 """An argument in a docstring, with its meaning."""
 
 
-def _documented(docstring: str) -> Iterable[tuple[str, str]]:
-    """Yield the names and meanings of the table of arguments in a docstring."""
+def _documented(docstring: str) -> Iterable[tuple[str, Any, str]]:
+    """Yield the names, defaults and meanings of the table of arguments in a docstring."""
     for line in docstring.partition("## Arguments")[2].partition("\n## ")[0].splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if len(cells) == 3:
-            yield from ((name.strip().strip("`"), cells[2].replace("``", "")) for name in cells[0].split(","))
+            default, meaning = (cell.replace("``", "") for cell in cells[1:])
+            yield from ((name.strip().strip("`"), _literal(default), meaning) for name in cells[0].split(","))
 
 
 def _declared(function: Callable[..., Any]) -> Iterable[tuple[str, Parameter]]:
@@ -238,3 +241,11 @@ def _dashed(name: str) -> str:
 
 def _list(known: Sequence[Mapping[str, Parameter]]) -> str:
     return ", ".join(sorted({f"--{_dashed(name)}" for parameters in known for name in parameters}))
+
+
+def _literal(text: str) -> Any:
+    """Return the value that a text of Python stands for; of words, themselves."""
+    try:
+        return literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text

@@ -4,7 +4,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -55,7 +55,7 @@ def train(
     from mlcb_gym.training.learnable import find_programs, seen
 
     training.check_output(output, resume=resume)
-    given = [name for name, value in _of_a_run(ctx).items() if value not in (None, False, [])]
+    given = _of_a_run(ctx)
     if from_ and (also := ["--resume"] * resume + given + _of_a_budget(ctx)):
         raise typer.BadParameter(f"--from and {', '.join(also)}: expected --from alone")
     if resume and given:
@@ -87,14 +87,17 @@ def train(
     print(f"best checkpoint: {best}")
 
 
-def _of_a_run(ctx: typer.Context) -> dict[str, Any]:
-    """Return the options that a run is begun with, and their values."""
-    given = ctx.params
-    named = {f"--{name}": given[name] for name in ("programs", "validation", "env", "algo", "seed", "runners", "envs", "decisions", "clone")}
-    return named | {"--set": given["set_"], "arguments of the environment": ctx.args}
+def _of_a_run(ctx: typer.Context) -> list[str]:
+    """Return the options on the command line that a run is begun with."""
+    named = ("programs", "validation", "env", "algo", "seed", "runners", "envs", "decisions", "clone", "set_")
+    return _given(ctx, *named) + ["arguments of the environment"] * bool(ctx.args)
 
 
 def _of_a_budget(ctx: typer.Context) -> list[str]:
     """Return the options of a budget that are on the command line."""
-    names = ("iterations", "minutes", "checkpoint_every")
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]
+    return _given(ctx, "iterations", "minutes", "checkpoint_every")
+
+
+def _given(ctx: typer.Context, *names: str) -> list[str]:
+    """Return those of the options that are on the command line."""
+    return [f"--{name.rstrip('_').replace('_', '-')}" for name in names if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"]

@@ -3,7 +3,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -174,6 +174,10 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
         saved = Run.from_json(read_run(checkpoint))
     if saved.environment.id != environments()[task]:
         raise TrainingError(f"{run}: a run of {saved.environment.id}, expected one of {environments()[task]}")
+    if session := saved.environment.arguments.get("session"):  # of somebody else's run it might be one without a sandbox
+        arguments = {name: value for name, value in saved.environment.arguments.items() if name != "session"}
+        saved = replace(saved, environment=replace(saved.environment, arguments=arguments))
+        print(f"{run}: without its session={session!r}, by workers of this machine", file=sys.stderr)
     if not saved.validation:
         raise TrainingError(f"{run}: a run of before, which does not hold its validation programs")
     weights = saved.begun_with.get("weights", {})

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym import atomic
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.tools.vocabulary import TransE, as_json, count_triplets, entities, fit
 
@@ -19,11 +20,11 @@ def _group() -> None:
 
 @app.command()
 def train(
-    output: Annotated[Path, typer.Argument(help="The JSON file to write.")] = Path("mlcb_gym/data/ir2vec-300d.json"),
+    output: Annotated[Path, typer.Argument(help="The JSON file to write.")] = Path("ir2vec.json"),
     programs: Annotated[list[str] | None, typer.Option(help="Programs to learn from.")] = None,
     dimension: Annotated[int, typer.Option(help="Length of the vectors.")] = TransE.dimension,
     seed: Annotated[int, typer.Option(help="Same seed, same programs: same vocabulary.")] = TransE.seed,
-    jobs: Annotated[int, typer.Option(help="Modules read at once.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="Modules read at once.")] = 2,
 ) -> None:
     """Train a vocabulary on programs as they come and as -Oz leaves them."""
     modules = [program.bitcode for program in resolve(programs or ["default/train", "embedded/train"])]
@@ -31,5 +32,5 @@ def train(
     typer.echo(f"{counts.total()} triplets of {len(modules)} modules, {len(counts)} distinct")
     names = entities(modules[0])
     vectors = fit(counts, len(names), TransE(dimension=dimension, seed=seed))
-    output.write_text(as_json(names, vectors))
+    atomic.write(output, as_json(names, vectors))
     typer.echo(f"{output}: {len(names)} vectors of {dimension}")

@@ -123,5 +123,12 @@ def _cached(command: Sequence[str], content: bytes, path: Path) -> Path:
 
 
 def _place(command: Sequence[str], content: bytes) -> Path:
-    key = sha256("\0".join(command).encode() + b"\0" + content).hexdigest()
+    key = sha256("\0".join((_identity(command[0]), *command)).encode() + b"\0" + content).hexdigest()
     return user_cache_path("mlcb_gym") / "bitcode" / key[:2] / f"{key}.bc"
+
+
+@cache
+def _identity(program: str) -> str:
+    """Return what differs between two versions of a program at one place."""
+    status = Path(program).stat()
+    return f"{status.st_size} {status.st_mtime_ns}"

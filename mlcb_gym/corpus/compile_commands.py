@@ -27,7 +27,7 @@ _LAUNCHERS = ("ccache", "sccache", "distcc", "icecc")
 _PASSED_ON = ("-Xclang", "-Xpreprocessor", "-Xassembler", "-Xlinker", "-mllvm")
 _WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-MJ")
 _DROPPED = ("-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "-emit-llvm", "-fsyntax-only")
-_DROPPED_PREFIXES = ("-O", "-g", "-flto", "-fembed-bitcode", "-save-temps", "-Werror")
+_DROPPED_PREFIXES = ("-O", "-g", "-flto", "-fembed-bitcode", "-save-temps", "-Werror", "-Wp,-M")
 _KEPT_PREFIXES = ("-gcc-toolchain", "-gcc-install-dir")
 
 
@@ -133,6 +133,8 @@ def _compiled(command: CompileCommand, output: Path) -> Path:
     language = LANGUAGES.get(Path(command.file).suffix)
     if language is None:
         raise ProgramError(f"{command.file}: neither C nor C++, expected one of {' '.join(LANGUAGES)}")
+    if not command.folder.is_dir():
+        raise ProgramError(f"{command.file}: {command.folder}: no such folder, expected that of its compilation")
     run((tool(language), *_kept(command.words), *EMBEDDING, "-o", output), subject=command.file, folder=command.folder)
     return output
 

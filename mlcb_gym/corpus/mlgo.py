@@ -29,7 +29,7 @@ def described(folder: Path) -> list[tuple[str, Path, str | None]]:
     try:
         description = json.loads(file.read_text())
         names, projects = description["modules"], description.get("projects", {})
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ProgramError(f'{file}: expected an object with "modules", got {type(error).__name__}: {error}') from error
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise ProgramError(f'{file}: expected the names of modules in "modules"')

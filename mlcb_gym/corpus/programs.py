@@ -77,7 +77,7 @@ def _resolve_one(uri: str | Path | Program) -> tuple[Program, ...]:
         raise ProgramError("'' names no program, expected a file, a folder, or a corpus")
     path = Path(uri)
     if mlgo.is_described(path):
-        return tuple(Program.of(name, str(file), file, project or _project(path, name)) for name, file, project in mlgo.described(path))
+        return tuple(Program.of(name, _uri(file), file, project or _project(path, name)) for name, file, project in mlgo.described(path))
     if path.is_dir():
         return tuple(_of_file(file, path) for file in _files(path))
     if not path.exists():
@@ -94,7 +94,12 @@ def _files(folder: Path) -> Iterable[Path]:
 
 def _of_file(path: Path, root: Path) -> Program:
     name = path.relative_to(root).as_posix()
-    return Program.of(name, str(path), bitcode.bitcode(path, root), _project(root, name))
+    return Program.of(name, _uri(path), bitcode.bitcode(path, root), _project(root, name))
+
+
+def _uri(path: Path) -> str:
+    """Return what names a file and no corpus, as ``loops/a.c`` does in a folder that has one."""
+    return str(path) if corpus_of(str(path)) is None else str(path.absolute())
 
 
 def _project(root: Path, name: str) -> str:

@@ -138,19 +138,29 @@ def _from_debian(source: Source, folder: Path) -> Path:
         *("-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null"),
         *("-o", "APT::Sandbox::User=", "-q"),
     ]
-    with _UPDATING:
-        if not list((state / "lists").glob("*_Sources*")):
+
+    def update() -> None:
+        with _UPDATING:
             (state / "sources.list").write_text(_DEBIAN)
             _run(source, ("apt-get", *options, "update"), folder)
-    failed: ProgramError | None = None
-    try:
-        _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
-    except ProgramError as error:
-        failed = error  # perhaps by an archive that comes beside the one that is wanted
-    archives = [file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name)]
-    if not archives:
-        raise failed or ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
-    return archives[0]
+
+    def archive() -> Path | ProgramError:
+        failed: ProgramError | None = None
+        try:
+            _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
+        except ProgramError as error:
+            failed = error  # perhaps by an archive that comes beside the one that is wanted
+        found = (file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name))
+        return next(found, None) or failed or ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
+
+    if not list((state / "lists").glob("*_Sources*")):
+        update()
+    if isinstance(found := archive(), ProgramError):
+        update()  # the lists may be older than the version
+        found = archive()
+    if isinstance(found, ProgramError):
+        raise found
+    return found
 
 
 def _run(source: Source, command: tuple[str, ...], folder: Path) -> None:

@@ -28,7 +28,7 @@ ARGUMENTS = {
     "metrics": ("()", "names of metrics that are measured beside those of the reward, as ``size``"),
     "sampling": (
         '``"uniform"``',
-        'how programs are drawn: ``"size"``, in proportion to their bitcode; ``"improvement"``, to what was gained on them of late; '
+        'how programs are drawn: ``"size"``, in proportion to their bitcode; ``"improvement"``, to recent gains; '
         '``"curriculum"``, the smallest first',
     ),
     "render_mode": ("None", '``"ansi"``: ``render`` returns a line of text'),

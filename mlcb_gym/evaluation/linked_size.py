@@ -32,6 +32,6 @@ def evaluate_linked(policy: Path, programs: ProgramsLike) -> Estimate:
 
 def _bytes(program: Program, folder: Path, *arguments: str) -> int:
     executable = folder / "program"
-    run((tool("clang"), "-Oz", "-w", *arguments, program.bitcode, *LIBRARIES, "-o", executable), subject=program.name)
+    run((tool("clang++"), "-Oz", "-w", *arguments, program.bitcode, *LIBRARIES, "-o", executable), subject=program.name)
     text, data, *_ = run((tool("llvm-size"), executable), subject=program.name).decode().splitlines()[1].split()
     return int(text) + int(data)

@@ -21,6 +21,7 @@ from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.clang_config import CODE, runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
 from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
+from mlcb_gym.regular_file import read_regular
 
 COMPILED = "policy.so"
 BASELINE = "baseline"
@@ -70,9 +71,13 @@ def compiled(folder: Path) -> Path:
     Raises:
         PolicyError, ToolchainError: as ``compile_policy``.
     """
-    manifest, level = read_manifest(folder), default_cpu()
+    manifest, level = read_manifest(folder), default_cpu()  # a name of a task is no path
     parts = [folder / MANIFEST, *(folder / name for _, name in sorted(manifest["agents"].items())), *sorted(include().glob("Aot*.h"))]
-    digest = sha256("\0".join([version("mlcb_gym"), level, *(sha256(part.read_bytes()).hexdigest() for part in parts)]).encode()).hexdigest()
+    try:
+        digests = [sha256(read_regular(part)).hexdigest() for part in parts]
+    except OSError as error:
+        raise PolicyError(f"{error.filename}: {error.strerror}") from error
+    digest = sha256("\0".join([version("mlcb_gym"), level, *digests]).encode()).hexdigest()
     cached = user_cache_path("mlcb_gym") / "policies" / f"{manifest['task']}-{digest[:16]}.so"
     return cached if cached.exists() else compile_policy(folder, cached, cpu=level)
 

@@ -2,30 +2,39 @@
 """``policy.json``: the manifest of a policy folder."""
 
 import json
-from pathlib import Path
+import re
+from pathlib import Path, PurePath
 from typing import Any
 
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.regular_file import read_regular
 
 MANIFEST = "policy.json"
 OUTPUTS = {"argmax": "logits", "value": "value"}
 """The output of a model, by the kind of its agent's advice."""
 MEMBERS = {"task": str, "digest": str, "agents": dict}
 """The members that every manifest has, and their types."""
+NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+"""The name of a task: files are called after it."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a policy folder: its task, and how it was trained.
 
     Raises:
-        PolicyError: there is no policy, or its manifest lacks one of ``MEMBERS``.
+        PolicyError: there is no policy, its manifest lacks one of ``MEMBERS``, or what it names is no file of the folder itself.
     """
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest = json.loads(read_regular(folder / MANIFEST))
     except (OSError, ValueError, RecursionError) as error:
         raise PolicyError(f"{folder}: no readable {MANIFEST} there, expected a folder that `mlcb export` wrote") from error
     if not isinstance(manifest, dict):
         raise PolicyError(f"{folder / MANIFEST} is no JSON object, expected a manifest that `mlcb export` wrote")
     if wrong := [f"'{name}'" for name, kind in MEMBERS.items() if not isinstance(manifest.get(name), kind)]:
         raise PolicyError(f"{folder / MANIFEST}: {', '.join(wrong)} missing or of another type, expected a manifest that `mlcb export` wrote")
+    if not NAME.fullmatch(manifest["task"]):
+        raise PolicyError(f"{folder / MANIFEST}: task {manifest['task']!r:.80}, expected letters, digits, '_', '-' and '.'")
+    for agent, file in manifest["agents"].items():
+        if not isinstance(file, str) or "\0" in file or file in ("", "..") or PurePath(file).name != file:
+            raise PolicyError(f"{folder / MANIFEST}: agent {agent!r:.80} has its model in {file!r:.80}, expected the name of a file of this folder")
     return manifest

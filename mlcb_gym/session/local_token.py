@@ -3,6 +3,7 @@
 
 import ipaddress
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -47,8 +48,11 @@ def with_option(uri: str, name: str, value: Path) -> str:
 
 
 def token_name(address: str) -> str:
-    """Return the name by which clients of a server find its token: of the whole address, for at another with the same port may be somebody else."""
-    return f"{address}{TOKEN}"
+    """Return the name by which clients of a server find its token: of the whole address, for at another with the same port may be somebody else.
+
+    ``localhost`` is 127.0.0.1.
+    """
+    return f"{re.sub('^localhost:', '127.0.0.1:', address)}{TOKEN}"
 
 
 def _is_loopback(host: str) -> bool:

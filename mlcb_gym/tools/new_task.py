@@ -4,12 +4,24 @@
 import re
 from collections.abc import Mapping
 from importlib.resources import files
+from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
 from mlcb_gym.errors import TaskError
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return co_yield compl concept "
+        "const const_cast consteval constexpr constinit decltype default delete do double dynamic_cast enum explicit export extern float friend "
+        "goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private protected public register reinterpret_cast "
+        "requires short signed sizeof static static_assert static_cast struct switch template this thread_local throw typedef typeid typename union "
+        "unsigned using virtual void volatile wchar_t xor xor_eq",
+    )
+)
+"""Those of C++20 that are none of Python."""
 REGISTRATION = Path("mlcb_gym/__init__.py")
 """Holds a line for each task of this package."""
 
@@ -26,6 +38,8 @@ def write_task(name: str, folder: Path | None = None) -> list[Path]:
     """
     if not NAME.fullmatch(name):
         raise TaskError(f"{name!r}: expected a name in lower case, as size_attributes")
+    if iskeyword(name) or name in KEYWORDS:
+        raise TaskError(f"{name!r}: a keyword of C++ or Python, expected another name")
     title = "".join(word.capitalize() for word in name.split("_"))
     places = _in_checkout(name) if folder is None else _in_package(name, title, folder)
     module = ".".join((places["env.py"].parent / name).parts)

@@ -22,6 +22,7 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
 from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import MlcbError, TrainingError
+from mlcb_gym.regular_file import read_regular
 from mlcb_gym.spec import TaskSpec
 
 Name = Literal["last", "best"]
@@ -131,7 +132,7 @@ def read_network(checkpoint: Path) -> PolicyNetwork:
     run = read_run(checkpoint)
     spec, config = TaskSpec(json.dumps(run["spec"])), run[MODEL_CONFIG]
     network = policy_network(spec.observation_space, spec.action_space, NetworkConfig.of(config), Architecture.from_config(config))
-    network.load_state_dict(load((checkpoint / NETWORK).read_bytes()))
+    network.load_state_dict(load(read_regular(checkpoint / NETWORK)))
     return network.eval()
 
 
@@ -147,5 +148,5 @@ def reading(checkpoint: Path, error: type[MlcbError]) -> Iterator[None]:
 
 def read_run(checkpoint: Path) -> dict[str, Any]:
     """Return ``run.json`` of a checkpoint."""
-    run: dict[str, Any] = json.loads((checkpoint / RUN).read_text())
+    run: dict[str, Any] = json.loads(read_regular(checkpoint / RUN))
     return run

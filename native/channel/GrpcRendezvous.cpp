@@ -12,13 +12,16 @@ namespace {
 
 constexpr size_t MaxCredential = size_t(1) << 20; // a token or certificates
 
+/// Stands for 127.0.0.1: gRPC would also ask at ::1, where another user of the machine may listen.
+constexpr std::string_view LocalName = "localhost";
+
 /// Whether nobody but this machine can be at a host; a name may be anybody's.
 bool isLoopback(const std::string &Host) {
   in_addr Four;
   in6_addr Six;
   if (::inet_pton(AF_INET, Host.c_str(), &Four) == 1)
     return ntohl(Four.s_addr) >> 24 == 127;
-  return Host == "localhost" || (::inet_pton(AF_INET6, Host.c_str(), &Six) == 1 && IN6_IS_ADDR_LOOPBACK(&Six));
+  return Host == LocalName || (::inet_pton(AF_INET6, Host.c_str(), &Six) == 1 && IN6_IS_ADDR_LOOPBACK(&Six));
 }
 
 bool isPort(std::string_view Text) {
@@ -102,6 +105,8 @@ Expected<GrpcPlace> readPlace(const Uri &Where, bool Listens) {
   Place.Loopback = isLoopback(*Host);
   Place.Listens = Listens;
   auto Checked = readFiles(Where, Place).and_then([&] { return check(Where, Place); });
+  if (*Host == LocalName && !Place.isEncrypted())
+    Place.Address.replace(0, LocalName.size(), "127.0.0.1");
   return Checked ? Expected<GrpcPlace>(std::move(Place)) : Unexpected(Checked.error());
 }
 

@@ -11,6 +11,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,16 +37,16 @@ constexpr const char *Allowed[] = {
     "kill", "tkill", "tgkill",
     // this process and its threads
     "exit", "exit_group", "wait4", "waitid", "getpid", "getppid", "gettid", "getpgrp", "getpgid", "setpgid", "getsid", "setsid", "set_tid_address",
-    "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "prctl", "futex", "sched_yield", "sched_getaffinity", "sched_getparam",
-    "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min", "getcpu", "getpriority", "getuid", "geteuid", "getgid", "getegid",
-    "getresuid", "getresgid", "getgroups", "getrusage", "getrlimit", "ugetrlimit", "setrlimit", "capget",
+    "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "futex", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
+    "sched_get_priority_max", "sched_get_priority_min", "getcpu", "getpriority", "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid",
+    "getgroups", "getrusage", "getrlimit", "ugetrlimit", "setrlimit", "capget",
     // what is readable, and what there is to talk by already
     "poll", "ppoll", "select", "_newselect", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "pipe", "pipe2",
     "eventfd", "eventfd2", "sendto", "sendmsg", "recvfrom", "recvmsg", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername",
     // the machine
     "uname", "sysinfo", "getrandom"};
 
-constexpr const char *OfCompilersAlone[] = {"fork", "vfork", "seccomp", "landlock_restrict_self", "capset"};
+constexpr const char *OfCompilersAlone[] = {"prctl", "fork", "vfork", "seccomp", "landlock_restrict_self", "capset"};
 
 constexpr uint64_t NewNamespaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 constexpr uint64_t MakesFiles = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
@@ -60,11 +61,13 @@ struct Condition {
 constexpr uint64_t Whole = 0xffffffff;
 
 constexpr Condition WithConditions[] = {
-    {"open", 1, MakesFiles, 0},      {"openat", 2, MakesFiles, 0},
-    {"prlimit64", 0, Whole, 0},  // its own
+    {"open", 1, MakesFiles, 0},       {"openat", 2, MakesFiles, 0},
+    {"prlimit64", 0, Whole, 0},       // its own
+    {"prctl", 0, Whole, PR_SET_NAME}, // others undo the signal that ends it with its parent
+    {"prctl", 0, Whole, PR_GET_NAME}, {"prctl", 0, Whole, PR_SET_VMA},
     {"ioctl", 1, Whole, TCGETS}, // isatty(); others make a terminal's user type
-    {"ioctl", 1, Whole, TIOCGWINSZ}, {"ioctl", 1, Whole, FIONREAD},
-    {"ioctl", 1, Whole, FIONBIO},    {"clone", 0, NewNamespaces | CLONE_THREAD, CLONE_THREAD},
+    {"ioctl", 1, Whole, TIOCGWINSZ},  {"ioctl", 1, Whole, FIONREAD},
+    {"ioctl", 1, Whole, FIONBIO},     {"clone", 0, NewNamespaces | CLONE_THREAD, CLONE_THREAD},
 };
 
 using Filter = std::unique_ptr<void, void (*)(scmp_filter_ctx)>;

@@ -60,6 +60,7 @@ def _play(project: Project) -> None:
         if work.exists() and _is_built(project, way):
             found[way.name] = Built.read(file)
             continue
+        file.unlink(missing_ok=True)  # what it says is no longer of what lies there
         try:
             found[way.name] = build(project, way, work)
         except BuildError as error:

@@ -97,15 +97,21 @@ def _overall(results: Results, way: Way, column: str) -> str:
     """The mean ratio of a column, and the worst; empty where no project has it."""
     value = COLUMNS[column]
     pairs = [(value(built[way.name]), value(built[way.stock.name])) for built in results.values()]
-    is_time = "CPU" in column or column == "run time"
-    ratios = [_ratio(ours, stock) for ours, stock in pairs if stock > (LEAST_SECONDS if is_time else 0)]
+    ratios = [ours / stock for ours, stock in pairs if stock > _least(column)]
     return f"{geomean(ratios):.3f} ({max(ratios):.3f})" if ratios else ""
+
+
+def _least(column: str) -> float:
+    """What a ratio of a column says nothing below."""
+    return LEAST_SECONDS if "CPU" in column or column == "run time" else 0
 
 
 def _each(name: str, built: Mapping[str, Built], ways: list[Way], column: str, written: str) -> list[str]:
     value = COLUMNS[column]
-    ratios = (_ratio(value(built[way.name]), value(built[way.stock.name])) for way in ways)
-    return [name, written.format(value(built["stock -Oz"])), *(f"{ratio:.3f}" for ratio in ratios)]
+    stocks = {way.stock.name: value(built[way.stock.name]) for way in ways}
+    stock, least = value(built["stock -Oz"]), _least(column)
+    ratios = (f"{value(built[way.name]) / stocks[way.stock.name]:.3f}" if stocks[way.stock.name] > least else "" for way in ways)
+    return [name, written.format(stock) if stock else "", *ratios]
 
 
 def _of_section(results: Results, way: Way, section: str) -> str:

@@ -87,6 +87,12 @@ TEST_F(GrpcRendezvousTest, CallerThatGaveUpIsPassedOver) {
   EXPECT_TRUE(failsWith(Server->connect(after(0.1), {}), ErrorKind::Timeout, ""));
 }
 
+TEST_F(GrpcRendezvousTest, LocalhostIsOneAddress) {
+  const auto Local = open("grpc://localhost:0", true);
+  ASSERT_TRUE(Local) << Local.error().Message;
+  EXPECT_TRUE((*Local)->address().starts_with("127.0.0.1:")) << (*Local)->address();
+}
+
 TEST_F(GrpcRendezvousTest, MalformedPlaceIsRefused) {
   for (const char *Uri : {"grpc:", "grpc:127.0.0.1:1", "grpc://127.0.0.1", "grpc://:1", "grpc://localhost:65536", "grpc://localhost:x"})
     EXPECT_TRUE(failsWith(open(Uri, false), ErrorKind::InvalidArgument, "expected grpc://HOST:PORT")) << Uri;

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -61,6 +62,8 @@ const Try Tries[] = {
     {"PairForDatagrams", [] { return pairs(SOCK_DGRAM); }, {}},
     {"SignalParent", [] { return kill(getppid(), 0) == 0; }, {}},
     {"SignalItself", [] { return kill(getpid(), 0) == 0; }, {WorkerOfPaths, Worker, Episode, Program}},
+    {"OutliveParent", [] { return prctl(PR_SET_PDEATHSIG, 0) == 0; }, {WorkerOfPaths, Worker, Episode}},
+    {"NameItself", [] { return prctl(PR_SET_NAME, "named") == 0; }, {WorkerOfPaths, Worker, Episode, Program}},
     {"MemoryForCode",
      [] { return mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED; },
      {WorkerOfPaths, Worker, Episode, Program}},

@@ -29,6 +29,6 @@ def _composed(uri: str, seeds: str) -> Iterator[Kernel]:
     if not (first.isdecimal() and (last or first).isdecimal() and int(first) <= int(last or first)):
         raise ProgramError(f"{uri}: expected loops/{COMPOSED}/SEED or loops/{COMPOSED}/FIRST-LAST")
     seeds_named = range(int(first), int(last or first) + 1)
-    if len(seeds_named) > MOST:
-        raise ProgramError(f"{uri}: {len(seeds_named)} kernels, expected at most {MOST} at once")
+    if (count := seeds_named.stop - seeds_named.start) > MOST:
+        raise ProgramError(f"{uri}: {count} kernels, expected at most {MOST} at once")
     return map(compose, seeds_named)

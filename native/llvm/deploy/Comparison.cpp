@@ -25,7 +25,7 @@ std::string Comparison::inWords(const Way &Kept) const {
 }
 
 Way &Comparison::smallest() {
-  Way *Least = &Ways.back();
+  Way *Least = &Ways[Added - 1];
   for (Way &Tried : reverse(Ways))
     if (Tried.Found && (!Least->Found || Tried.Found->Bytes <= Least->Found->Bytes))
       Least = &Tried;

@@ -30,14 +30,17 @@ struct Way {
   Way(std::string Name, std::function<void()> Take) : Name(std::move(Name)), Take(std::move(Take)) {}
 };
 
-/// Of ways that are as small, the first is taken; the last one where all have failed.
+/// Of ways that are as small, the first is taken; the last one that was added where all have failed.
 class Comparison {
 public:
   /// Last, if any, is one more way, from what all others have come to; Functions are those whose shares it has to know.
   explicit Comparison(llvm::Module &M, std::function<Way(llvm::ArrayRef<Way>)> Last = nullptr, std::vector<std::string> Functions = {})
       : M(M), Last(std::move(Last)), Functions(std::move(Functions)) {}
 
-  void add(std::string Name, std::function<void()> Take) { Ways.emplace_back(std::move(Name), std::move(Take)); }
+  void add(std::string Name, std::function<void()> Take) {
+    Ways.emplace_back(std::move(Name), std::move(Take));
+    ++Added;
+  }
 
   /// A process that is held itself asks with what the smallest way comes to.
   void askWithSmallest() { TriesAllFirst = true; }
@@ -68,6 +71,7 @@ private:
   std::function<Way(llvm::ArrayRef<Way>)> Last;
   std::vector<std::string> Functions;
   llvm::SmallVector<Way> Ways;
+  size_t Added = 0; // of them, without that from what all others have come to
   bool TriesAllFirst = false;
 };
 

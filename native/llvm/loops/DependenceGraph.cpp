@@ -31,24 +31,27 @@ bool isUsedAfter(const Instruction &I, const Loop &L) {
 /// Two of them may come to different results from the same operands.
 bool isNondeterministic(const Instruction &I) { return isa<FreezeInst>(I) && !isGuaranteedNotToBeUndefOrPoison(I.getOperand(0)); }
 
+constexpr size_t MaxValues = 1024;
+
 /// A slice of each store, and of each value that is used after the loop and that no other slice computes.
-std::vector<Node> findStatements(const LoopBody &Body) {
+tl::expected<std::vector<Node>, Refusal> findStatements(const LoopBody &Body) {
   std::vector<Node> Statements;
   auto AddIf = [&](auto &&Wanted) {
     for (unsigned Index = 0; Index < Body.size(); ++Index)
       if (Wanted(Index))
         Statements.push_back({Body.sliceOf(Index), 1});
   };
-  AddIf([&](unsigned Index) { return isa<StoreInst>(Body[Index]); });
-  AddIf([&](unsigned Index) {
-    return isUsedAfter(Body[Index], Body.loop()) && !Body.control().test(Index) &&
-           none_of(Statements, [&](const Node &N) { return N.Needed.test(Index); });
-  });
+  auto IsStore = [&](unsigned Index) { return isa<StoreInst>(Body[Index]); };
+  auto IsUsedAfter = [&](unsigned Index) { return isUsedAfter(Body[Index], Body.loop()) && !Body.control().test(Index); };
+  if (size_t(count_if(seq(Body.size()), IsStore)) > MaxNodes || size_t(count_if(seq(Body.size()), IsUsedAfter)) > MaxValues)
+    return tl::unexpected(Refusal::TooManyStatements);
+  AddIf(IsStore);
+  AddIf([&](unsigned Index) { return IsUsedAfter(Index) && none_of(Statements, [&](const Node &N) { return N.Needed.test(Index); }); });
   std::vector<Node> Whole;
   copy_if(Statements, std::back_inserter(Whole), [&](const Node &N) {
     return none_of(Statements, [&](const Node &Other) { return &N != &Other && !N.Needed.test(Other.Needed); }); // a subset of it
   });
-  return Whole;
+  return Whole.size() > MaxNodes ? tl::unexpected(Refusal::TooManyStatements) : tl::expected<std::vector<Node>, Refusal>(std::move(Whole));
 }
 
 } // namespace
@@ -162,14 +165,14 @@ void GraphBuilder::addEdge(const Conflict &C, unsigned First, unsigned Second, u
 }
 
 tl::expected<DependenceGraph, Refusal> DependenceGraph::build(Loop &L, const Analyses &A) {
-  tl::expected<LoopBody, Refusal> Body = LoopBody::read(L, A.LI, A.PDT);
+  tl::expected<LoopBody, Refusal> Body = LoopBody::read(L, A.LI);
   if (!Body)
     return tl::unexpected(Body.error());
-  std::vector<Node> Statements = findStatements(*Body);
-  if (Statements.size() < 2)
+  const tl::expected<std::vector<Node>, Refusal> Statements = findStatements(*Body);
+  if (!Statements)
+    return tl::unexpected(Statements.error());
+  if (Statements->size() < 2)
     return tl::unexpected(Refusal::OneStatement);
-  if (Statements.size() > MaxNodes)
-    return tl::unexpected(Refusal::TooManyStatements);
   tl::expected<AccessTable, Refusal> Table = AccessTable::read(*Body, A.SE, A.AA);
   if (!Table)
     return tl::unexpected(Table.error());
@@ -181,7 +184,7 @@ tl::expected<DependenceGraph, Refusal> DependenceGraph::build(Loop &L, const Ana
     G.Iterations = Trips;
   GraphBuilder Builder(G);
   Builder.findChecks(!A.F.hasOptSize());
-  Builder.merge(Statements);
+  Builder.merge(*Statements);
   if (G.Nodes.size() < 2)
     return tl::unexpected(Refusal::OneCycle);
   Builder.connect();

@@ -13,7 +13,6 @@ class AAResults;
 class DominatorTree;
 class Function;
 class LoopInfo;
-class PostDominatorTree;
 class ScalarEvolution;
 } // namespace llvm
 
@@ -24,7 +23,6 @@ struct Analyses {
   llvm::Function &F;
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
-  const llvm::PostDominatorTree &PDT;
   llvm::ScalarEvolution &SE;
   llvm::AAResults &AA;
 };

@@ -10,7 +10,7 @@ namespace mlcb::loops {
 /// loop as it is. Where that is right only if pointers do not alias, this is checked before the loop, which stays
 /// beside its parts for where they do.
 ///
-/// Whether anything has changed. LI, DT and SE are valid afterwards, PDT inside of other loops; the graph is not.
+/// Whether anything has changed. LI, DT and SE are valid afterwards; the graph is not.
 bool distribute(const DependenceGraph &G, llvm::ArrayRef<unsigned> PartOf, const Analyses &A);
 
 } // namespace mlcb::loops

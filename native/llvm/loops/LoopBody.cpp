@@ -5,7 +5,6 @@
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/LoopIterator.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -47,12 +46,30 @@ std::optional<Refusal> refuseShape(const Loop &L) {
   return L.getExitBlock() && L.getExitingBlock() == L.getLoopLatch() ? std::nullopt : std::optional(Refusal::SeveralExits);
 }
 
-/// The block through which every way from a block to the latch goes next.
-BasicBlock *joinOf(const BasicBlock *BB, const PostDominatorTree &PDT) { return PDT.getNode(BB)->getIDom()->getBlock(); }
+using Joins = DenseMap<const BasicBlock *, BasicBlock *>;
+
+/// The block through which every way from a block to the latch, which is the last one, goes next. LLVM's post-dominators are those of a whole function:
+/// of one that does not return they say nothing about a loop.
+Joins findJoins(ArrayRef<BasicBlock *> Order) {
+  DenseMap<const BasicBlock *, size_t> Places;
+  for (auto [Place, BB] : enumerate(Order))
+    Places[BB] = Place;
+  Joins Found;
+  for (BasicBlock *BB : drop_begin(reverse(Order))) {
+    BasicBlock *Join = *succ_begin(BB);
+    for (BasicBlock *Other : successors(BB))
+      while (Join != Other) {
+        BasicBlock *&Earlier = Places.lookup(Join) < Places.lookup(Other) ? Join : Other;
+        Earlier = Found.lookup(Earlier);
+      }
+    Found[BB] = Join;
+  }
+  return Found;
+}
 
 } // namespace
 
-tl::expected<LoopBody, Refusal> LoopBody::read(Loop &L, const LoopInfo &LI, const PostDominatorTree &PDT) {
+tl::expected<LoopBody, Refusal> LoopBody::read(Loop &L, const LoopInfo &LI) {
   if (std::optional<Refusal> Why = refuseShape(L))
     return tl::unexpected(*Why);
   LoopBlocksRPO Order(&L);
@@ -64,8 +81,9 @@ tl::expected<LoopBody, Refusal> LoopBody::read(Loop &L, const LoopInfo &LI, cons
       if (std::optional<Refusal> Why = refuseInstruction(I))
         return tl::unexpected(*Why);
   LoopBody Body(L);
-  Body.number(SmallVector<BasicBlock *>(Order.begin(), Order.end()));
-  Body.findBranches(PDT);
+  const SmallVector<BasicBlock *> Blocks(Order.begin(), Order.end());
+  Body.number(Blocks);
+  Body.findBranches(Blocks);
   Body.findNeeds();
   Body.Control.resize(Body.size());
   Body.grow(Body.Control, Body.Indices.lookup(L.getLoopLatch()->getTerminator()));
@@ -81,15 +99,16 @@ void LoopBody::number(ArrayRef<BasicBlock *> Order) {
     }
 }
 
-void LoopBody::findBranches(const PostDominatorTree &PDT) {
+void LoopBody::findBranches(ArrayRef<BasicBlock *> Order) {
+  const Joins JoinOf = findJoins(Order);
   for (BasicBlock *BB : L->blocks()) {
     if (BB == L->getLoopLatch() || BB->getTerminator()->getNumSuccessors() < 2)
       continue;
     unsigned Branch = Indices.lookup(BB->getTerminator());
-    BasicBlock *Join = joinOf(BB, PDT);
+    BasicBlock *Join = JoinOf.lookup(BB);
     Branches.push_back({Branch, Join});
     for (const BasicBlock *Successor : successors(BB))
-      for (const BasicBlock *Decided = Successor; Decided != Join; Decided = joinOf(Decided, PDT))
+      for (const BasicBlock *Decided = Successor; Decided != Join; Decided = JoinOf.lookup(Decided))
         Deciders[Decided].push_back(Branch);
   }
 }

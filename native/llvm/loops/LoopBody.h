@@ -16,7 +16,6 @@ class BasicBlock;
 class Instruction;
 class Loop;
 class LoopInfo;
-class PostDominatorTree;
 class Value;
 } // namespace llvm
 
@@ -29,7 +28,7 @@ using Slice = llvm::BitVector;
 class LoopBody {
 public:
   /// Refuses what cannot be run in parts, each of them running some of the instructions.
-  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI, const llvm::PostDominatorTree &PDT);
+  static tl::expected<LoopBody, Refusal> read(llvm::Loop &L, const llvm::LoopInfo &LI);
 
   llvm::Loop &loop() const { return *L; }
   unsigned size() const { return Instructions.size(); }
@@ -59,7 +58,7 @@ private:
   explicit LoopBody(llvm::Loop &L) : L(&L) {}
 
   void number(llvm::ArrayRef<llvm::BasicBlock *> Order);
-  void findBranches(const llvm::PostDominatorTree &PDT);
+  void findBranches(llvm::ArrayRef<llvm::BasicBlock *> Order);
   void findNeeds();
   void grow(Slice &S, unsigned Index) const;
 

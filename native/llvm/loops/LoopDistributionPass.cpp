@@ -8,7 +8,6 @@
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -90,11 +89,7 @@ PreservedAnalyses LoopDistributionPass::run(Function &F, FunctionAnalysisManager
   if (!Decide)
     return PreservedAnalyses::all();
   bool Changed = simplify(F, Functions);
-  const loops::Analyses A{F,
-                          LI,
-                          Functions.getResult<DominatorTreeAnalysis>(F),
-                          Functions.getResult<PostDominatorTreeAnalysis>(F),
-                          Functions.getResult<ScalarEvolutionAnalysis>(F),
+  const loops::Analyses A{F, LI, Functions.getResult<DominatorTreeAnalysis>(F), Functions.getResult<ScalarEvolutionAnalysis>(F),
                           Functions.getResult<AAManager>(F)};
   auto &Remarks = Functions.getResult<OptimizationRemarkEmitterAnalysis>(F);
   for (auto [Nth, L] : enumerate(innermost(LI))) {

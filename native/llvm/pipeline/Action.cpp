@@ -21,6 +21,42 @@ constexpr StringLiteral WritesFiles[] = {"dot-", "view-", "insert-gcov-profiling
 // These read files that the action names.
 constexpr StringLiteral ReadsFiles[] = {"memprof-use", "extract-blocks"};
 
+// These change what a program does, or what flags ask for: they serve LLVM's tests, or clang adds them where they belong.
+constexpr StringLiteral ChangesMeaning[] = {"internalize",
+                                            "metarenamer",
+                                            "lower-invoke",
+                                            "lower-atomic",
+                                            "strip",
+                                            "strip-nondebug",
+                                            "strip-debug-declare",
+                                            "strip-dead-debug-info",
+                                            "wholeprogramdevirt",
+                                            "lowertypetests",
+                                            "cross-dso-cfi",
+                                            "debugify",
+                                            "place-safepoints",
+                                            "rewrite-statepoints-for-gc",
+                                            "instrprof",
+                                            "instrorderfile",
+                                            "sancov-module",
+                                            "kcfi",
+                                            "poison-checking",
+                                            "bounds-checking",
+                                            "asan",
+                                            "hwasan",
+                                            "msan",
+                                            "tsan",
+                                            "rtsan",
+                                            "nsan",
+                                            "tysan",
+                                            "dfsan"};
+constexpr StringLiteral BeginsOfSuch[] = {"trigger-", "pgo-instr", "memprof"};
+
+// Parts of the names of options that do so.
+constexpr StringLiteral OptionsOfMeaning[] = {
+    "force-attribute", "force-remove-attribute", "unsafe", "ignore-aliasing", "thread-model-single", "x86-slh", "fp-math",
+    "fp-contract",     "limit-float-precision",  "polly"};
+
 // LLVM's parser calls itself for what is nested, as deep as the text says.
 constexpr int MaxDepth = 64;
 
@@ -71,6 +107,8 @@ Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
     auto [Name, Value] = Setting.trim().split('=');
     if (namesFile(Name, Value))
       return invalid("option '" + Name.trim() + "' is never set by an action: '" + Value.trim() + "' may be a file");
+    if (any_of(OptionsOfMeaning, [&](StringRef Part) { return Name.contains(Part); }))
+      return invalid("option '" + Name.trim() + "' is never set by an action: it changes what code means");
     Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});
   }
   Text = Rest.trim();
@@ -114,6 +152,8 @@ Expected<std::string> rewritePipeline(StringRef Text) {
       return invalid("pass '" + Name + "' is never an action: it writes files");
     if (is_contained(ReadsFiles, Name))
       return invalid("pass '" + Name + "' is never an action: it reads files");
+    if (is_contained(ChangesMeaning, Name) || any_of(BeginsOfSuch, [&](StringRef Begin) { return Name.starts_with(Begin); }))
+      return invalid("pass '" + Name + "' is never an action: it changes what a program does, or what flags ask for");
     Text = Text.drop_front(Name.size());
     StringRef Parameters = parametersAt(Text);
     Text = Text.drop_front(Parameters.size());
