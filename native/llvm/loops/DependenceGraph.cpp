@@ -8,6 +8,8 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
+#include <utility>
+
 using namespace llvm;
 
 namespace mlcb::loops {
@@ -43,7 +45,7 @@ tl::expected<std::vector<Node>, Refusal> findStatements(const LoopBody &Body) {
   };
   auto IsStore = [&](unsigned Index) { return isa<StoreInst>(Body[Index]); };
   auto IsUsedAfter = [&](unsigned Index) { return isUsedAfter(Body[Index], Body.loop()) && !Body.control().test(Index); };
-  if (size_t(count_if(seq(Body.size()), IsStore)) > MaxNodes || size_t(count_if(seq(Body.size()), IsUsedAfter)) > MaxValues)
+  if (std::cmp_greater(count_if(seq(Body.size()), IsStore), MaxNodes) || std::cmp_greater(count_if(seq(Body.size()), IsUsedAfter), MaxValues))
     return tl::unexpected(Refusal::TooManyStatements);
   AddIf(IsStore);
   AddIf([&](unsigned Index) { return IsUsedAfter(Index) && none_of(Statements, [&](const Node &N) { return N.Needed.test(Index); }); });
