@@ -105,7 +105,6 @@ def compiled(source: Path, *flags: str) -> bytes:
         ("insert-gcov-profiling", "pass 'insert-gcov-profiling' is never an action: it writes files"),
         ("memprof-use<profile-filename=/etc/passwd>", "pass 'memprof-use' is never an action: it reads files"),
         ("function(lower-invoke),default<Oz>", "pass 'lower-invoke' is never an action: it changes what a program does"),
-        ("trigger-crash-module", "pass 'trigger-crash-module' is never an action: it changes what a program does"),
         ("{force-attribute=main:noreturn} default<Oz>", "option 'force-attribute' is never set by an action: it changes what code means"),
         ("{info-output-file=here} default<Oz>", "option 'info-output-file' is never set by an action: 'here' may be a file"),
         ("{cfg-dot-filename-prefix=/tmp/x} default<Oz>", "option 'cfg-dot-filename-prefix' is never set by an action"),

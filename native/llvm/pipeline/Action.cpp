@@ -33,7 +33,6 @@ constexpr StringLiteral ChangesMeaning[] = {"internalize",
                                             "debugify",
                                             "place-safepoints",
                                             "rewrite-statepoints-for-gc"};
-constexpr StringLiteral Crashes[] = {"trigger-"};
 
 // Parts of the names of options that do so.
 constexpr StringLiteral OptionsOfMeaning[] = {
@@ -78,6 +77,11 @@ bool namesFile(StringRef Name, StringRef Value) {
   return Value.contains('/') || any_of(ArrayRef<StringRef>{"file", "dir", "path", "output"}, [&](StringRef Part) { return Name.contains(Part); });
 }
 
+/// Whether an option may change what code means. Which of clang's levels a function has does not.
+bool changesMeaning(StringRef Name, StringRef Value) {
+  return any_of(OptionsOfMeaning, [&](StringRef Part) { return Name.contains(Part); }) && !is_contained({"minsize", "optsize"}, Value.trim());
+}
+
 /// Reads `{name=value,...}` at the beginning of a stage and takes it off.
 Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
   std::vector<OptionSetting> Options;
@@ -90,7 +94,7 @@ Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
     auto [Name, Value] = Setting.trim().split('=');
     if (namesFile(Name, Value))
       return invalid("option '" + Name.trim() + "' is never set by an action: '" + Value.trim() + "' may be a file");
-    if (any_of(OptionsOfMeaning, [&](StringRef Part) { return Name.contains(Part); }))
+    if (changesMeaning(Name, Value))
       return invalid("option '" + Name.trim() + "' is never set by an action: it changes what code means");
     Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});
   }
@@ -135,7 +139,7 @@ Expected<std::string> rewritePipeline(StringRef Text) {
       return invalid("pass '" + Name + "' is never an action: it writes files");
     if (is_contained(ReadsFiles, Name))
       return invalid("pass '" + Name + "' is never an action: it reads files");
-    if (is_contained(ChangesMeaning, Name) || any_of(Crashes, [&](StringRef Begin) { return Name.starts_with(Begin); }))
+    if (is_contained(ChangesMeaning, Name))
       return invalid("pass '" + Name + "' is never an action: it changes what a program does, or what flags ask for");
     Text = Text.drop_front(Name.size());
     StringRef Parameters = parametersAt(Text);
