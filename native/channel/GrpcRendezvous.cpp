@@ -65,16 +65,20 @@ Expected<void> trimToken(const Uri &Where, std::string &Token) {
 }
 
 Expected<void> readFiles(const Uri &Where, GrpcPlace &Place) {
+  constexpr std::string_view Certificate = "BEGIN CERTIFICATE-----";
   struct File {
     std::string &Into;
     std::string_view Option;
     const char *Variable;
+    std::string_view Holds; // of PEM
   };
-  for (const File &One : {File{Place.Authority, "ca", "MLCB_TLS_CA"}, File{Place.Certificate, "cert", "MLCB_TLS_CERT"},
-                          File{Place.Key, "key", "MLCB_TLS_KEY"}, File{Place.Token, "token", "MLCB_TOKEN_FILE"}}) {
+  for (const File &One : {File{Place.Authority, "ca", "MLCB_TLS_CA", Certificate}, File{Place.Certificate, "cert", "MLCB_TLS_CERT", Certificate},
+                          File{Place.Key, "key", "MLCB_TLS_KEY", "PRIVATE KEY-----"}, File{Place.Token, "token", "MLCB_TOKEN_FILE", ""}}) {
     auto Text = contents(Where, One.Option, One.Variable);
     if (!Text)
       return Unexpected(Text.error());
+    if (!Text->empty() && Text->find(One.Holds) == Text->npos)
+      return Where.invalid(std::string(One.Option) + " has no '" + std::string(One.Holds) + "', expected a file of PEM");
     One.Into = std::move(*Text);
   }
   return Place.Token.empty() ? Expected<void>() : trimToken(Where, Place.Token);

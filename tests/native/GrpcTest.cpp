@@ -337,6 +337,8 @@ TEST_F(GrpcTls, FilesMayBeNamedByVariables) {
 TEST_F(GrpcTls, HalfOfWhatIsNeededIsRefused) {
   EXPECT_TRUE(failsWith(open("grpc://0.0.0.0:0?token=" + file("token"), true), ErrorKind::InvalidArgument, "needs TLS and a token"));
   EXPECT_TRUE(failsWith(open("grpc://10.0.0.1:1?ca=" + file("ours.pem"), false), ErrorKind::InvalidArgument, "needs TLS and a token"));
+  EXPECT_TRUE(failsWith(open("grpc://0.0.0.0:0?token=" + file("token") + "&cert=" + file("ours.key") + "&key=" + file("ours.pem"), true),
+                        ErrorKind::InvalidArgument, "cert has no 'BEGIN CERTIFICATE-----', expected a file of PEM"));
   EXPECT_TRUE(failsWith(open("grpc://0.0.0.0:0?token=" + file("token") + "&cert=" + file("ours.pem"), true), ErrorKind::InvalidArgument,
                         "given together or not at all"));
 }
