@@ -6,7 +6,7 @@ from errno import EFBIG, EINVAL
 from pathlib import Path
 from stat import S_ISREG
 
-MOST = 1 << 30
+MOST = (2 << 30) - 1
 """Bytes of a file, as in ``native/spec/FileContents.h``."""
 
 
@@ -23,4 +23,4 @@ def read_regular(path: Path) -> bytes:
             raise OSError(EINVAL, "no regular file, expected one", str(path))
         if status.st_size > MOST:
             raise OSError(EFBIG, f"{status.st_size} bytes, expected at most {MOST}", str(path))
-        return file.read(MOST)
+        return file.read(status.st_size)

@@ -7,7 +7,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -139,28 +139,32 @@ def _from_debian(source: Source, folder: Path) -> Path:
         *("-o", "APT::Sandbox::User=", "-q"),
     ]
 
-    def update() -> None:
-        with _UPDATING:
+    _update(source, folder, state, options, anew=False)
+    try:
+        return _from_lists(source, folder, options)
+    except ProgramError:
+        _update(source, folder, state, options, anew=True)  # the lists may be older than the version
+        return _from_lists(source, folder, options)
+
+
+def _update(source: Source, folder: Path, state: Path, options: Sequence[str], *, anew: bool) -> None:
+    """Fetch the lists of what Debian serves, where there are none or ``anew``."""
+    with _UPDATING:
+        if anew or not list((state / "lists").glob("*_Sources*")):
             (state / "sources.list").write_text(_DEBIAN)
             _run(source, ("apt-get", *options, "update"), folder)
 
-    def archive() -> Path | ProgramError:
-        failed: ProgramError | None = None
-        try:
-            _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
-        except ProgramError as error:
-            failed = error  # perhaps by an archive that comes beside the one that is wanted
-        found = (file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name))
-        return next(found, None) or failed or ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
 
-    if not list((state / "lists").glob("*_Sources*")):
-        update()
-    if isinstance(found := archive(), ProgramError):
-        update()  # the lists may be older than the version
-        found = archive()
-    if isinstance(found, ProgramError):
-        raise found
-    return found
+def _from_lists(source: Source, folder: Path, options: Sequence[str]) -> Path:
+    failed: ProgramError | None = None
+    try:
+        _run(source, ("apt-get", *options, "source", "--download-only", "--tar-only", source.name), folder)
+    except ProgramError as error:
+        failed = error  # perhaps by an archive that comes beside the one that is wanted
+    archives = [file for file in folder.iterdir() if re.search(rf"_{re.escape(source.version)}(\.orig)?\.tar\.\w+$", file.name)]
+    if not archives:
+        raise failed or ProgramError(f"{source.name}: Debian 12 no longer serves version {source.version}")
+    return archives[0]
 
 
 def _run(source: Source, command: tuple[str, ...], folder: Path) -> None:

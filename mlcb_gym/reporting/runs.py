@@ -99,7 +99,8 @@ def read_shown(folder: Path) -> Shown:
         raise TrainingError(f"{folder}: no run, expected a folder that `mlcb train` wrote")
     with reading(checkpoint, TrainingError):
         run = Run.from_json(read_run(checkpoint))
-        assert all(float(point[name]) >= 0 for point in run.progress.curve for name in ("iteration", "steps", "ratio"))
+        if not all(float(point[name]) >= 0 for point in run.progress.curve for name in ("iteration", "steps", "ratio")):
+            raise ValueError("the curve has a number that is not at least 0")
     if not (folder / TENSORBOARD).is_dir():
         return Shown(folder, run, {}, ([], np.empty((0, 0))))
     events = EventAccumulator(str(folder / TENSORBOARD), size_guidance={SCALARS: 0, HISTOGRAMS: 0})

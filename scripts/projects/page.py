@@ -95,23 +95,21 @@ def _ratio(ours: float, stock: float) -> float:
 
 def _overall(results: Results, way: Way, column: str) -> str:
     """The mean ratio of a column, and the worst; empty where no project has it."""
-    value = COLUMNS[column]
-    pairs = [(value(built[way.name]), value(built[way.stock.name])) for built in results.values()]
-    ratios = [ours / stock for ours, stock in pairs if stock > _least(column)]
+    ratios = [ratio for built in results.values() if (ratio := _to_stock(built, way, column)) is not None]
     return f"{geomean(ratios):.3f} ({max(ratios):.3f})" if ratios else ""
 
 
-def _least(column: str) -> float:
-    """What a ratio of a column says nothing below."""
-    return LEAST_SECONDS if "CPU" in column or column == "run time" else 0
+def _to_stock(built: Mapping[str, Built], way: Way, column: str) -> float | None:
+    """The ratio of a column to stock's; None where stock has too little of it to compare with."""
+    least = LEAST_SECONDS if "CPU" in column or column == "run time" else 0
+    ours, stock = (COLUMNS[column](built[name]) for name in (way.name, way.stock.name))
+    return ours / stock if stock > least else None
 
 
 def _each(name: str, built: Mapping[str, Built], ways: list[Way], column: str, written: str) -> list[str]:
-    value = COLUMNS[column]
-    stocks = {way.stock.name: value(built[way.stock.name]) for way in ways}
-    stock, least = value(built["stock -Oz"]), _least(column)
-    ratios = (f"{value(built[way.name]) / stocks[way.stock.name]:.3f}" if stocks[way.stock.name] > least else "" for way in ways)
-    return [name, written.format(stock) if stock else "", *ratios]
+    stock = COLUMNS[column](built["stock -Oz"])
+    ratios = (_to_stock(built, way, column) for way in ways)
+    return [name, written.format(stock) if stock else "", *("" if ratio is None else f"{ratio:.3f}" for ratio in ratios)]
 
 
 def _of_section(results: Results, way: Way, section: str) -> str:

@@ -8,8 +8,6 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
-#include <utility>
-
 using namespace llvm;
 
 namespace mlcb::loops {
@@ -33,27 +31,31 @@ bool isUsedAfter(const Instruction &I, const Loop &L) {
 /// Two of them may come to different results from the same operands.
 bool isNondeterministic(const Instruction &I) { return isa<FreezeInst>(I) && !isGuaranteedNotToBeUndefOrPoison(I.getOperand(0)); }
 
-constexpr size_t MaxValues = 1024;
+constexpr size_t MaxValues = 1024; // each is compared with all others
 
 /// A slice of each store, and of each value that is used after the loop and that no other slice computes.
 tl::expected<std::vector<Node>, Refusal> findStatements(const LoopBody &Body) {
-  std::vector<Node> Statements;
-  auto AddIf = [&](auto &&Wanted) {
-    for (unsigned Index = 0; Index < Body.size(); ++Index)
-      if (Wanted(Index))
-        Statements.push_back({Body.sliceOf(Index), 1});
-  };
-  auto IsStore = [&](unsigned Index) { return isa<StoreInst>(Body[Index]); };
-  auto IsUsedAfter = [&](unsigned Index) { return isUsedAfter(Body[Index], Body.loop()) && !Body.control().test(Index); };
-  if (std::cmp_greater(count_if(seq(Body.size()), IsStore), MaxNodes) || std::cmp_greater(count_if(seq(Body.size()), IsUsedAfter), MaxValues))
+  SmallVector<unsigned> Stores, Values;
+  for (unsigned Index = 0; Index < Body.size(); ++Index)
+    if (isa<StoreInst>(Body[Index]))
+      Stores.push_back(Index);
+    else if (isUsedAfter(Body[Index], Body.loop()) && !Body.control().test(Index))
+      Values.push_back(Index);
+  if (Stores.size() > MaxNodes || Values.size() > MaxValues)
     return tl::unexpected(Refusal::TooManyStatements);
-  AddIf(IsStore);
-  AddIf([&](unsigned Index) { return IsUsedAfter(Index) && none_of(Statements, [&](const Node &N) { return N.Needed.test(Index); }); });
+  std::vector<Node> Statements;
+  for (const unsigned Index : Stores)
+    Statements.push_back({Body.sliceOf(Index), 1});
+  for (const unsigned Index : Values)
+    if (none_of(Statements, [&](const Node &N) { return N.Needed.test(Index); }))
+      Statements.push_back({Body.sliceOf(Index), 1});
   std::vector<Node> Whole;
   copy_if(Statements, std::back_inserter(Whole), [&](const Node &N) {
     return none_of(Statements, [&](const Node &Other) { return &N != &Other && !N.Needed.test(Other.Needed); }); // a subset of it
   });
-  return Whole.size() > MaxNodes ? tl::unexpected(Refusal::TooManyStatements) : tl::expected<std::vector<Node>, Refusal>(std::move(Whole));
+  if (Whole.size() > MaxNodes)
+    return tl::unexpected(Refusal::TooManyStatements);
+  return Whole;
 }
 
 } // namespace
