@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Sequence
 
-from benchmarks import allocation, deployment, inlining, loops, memory, messages, rtt, sandbox, serializers, startup, step, training, vector
+from benchmarks import allocation, deployment, inlining, loops, memory, messages, rl4real, rtt, sandbox, serializers, startup, step, training, vector
 from benchmarks.report import machine, refuse_beside_training, show
 from mlcb_gym.corpus import corpora
 from mlcb_gym.errors import ProgramError
@@ -13,6 +13,7 @@ ALL = {
     "step": step,
     "deployment": deployment,
     "allocation": allocation,
+    "rl4real": rl4real,
     "inlining": inlining,
     "loops": loops,
     "startup": startup,
@@ -26,7 +27,7 @@ ALL = {
 }
 
 
-ON_CORPUS = ("step", "deployment", "allocation", "inlining", "memory", "vector")
+ON_CORPUS = ("step", "deployment", "allocation", "rl4real", "inlining", "memory", "vector")
 """Those that measure on modules of the corpus ``CORPUS``."""
 CORPUS = "default"
 

@@ -21,6 +21,7 @@ from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import export_policy
+from mlcb_gym.picture import picture
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.rollout.play import episode, play, play_in_order
@@ -158,7 +159,7 @@ def _random(programs: Sequence[Program], console: Console) -> tuple[list[float],
     return [first for first, *_ in drawn], [min(ratios) for ratios in drawn]
 
 
-def _report(programs: Sequence[Program], ratios: Ratios, picture: Path, console: Console) -> None:
+def _report(programs: Sequence[Program], ratios: Ratios, path: Path, console: Console) -> None:
     """Print the table, and draw the same."""
     table = Table("program", *ratios, title="bytes of all allocated sections but BSS, against clang -Oz")
     for i, program in enumerate(programs):
@@ -166,22 +167,16 @@ def _report(programs: Sequence[Program], ratios: Ratios, picture: Path, console:
     table.add_section()
     table.add_row("geomean", *(f"{geomean(values):.3f}" for values in ratios.values()))
     console.print(table)
-    _draw(programs, ratios, picture)
-    console.print(f"picture: {picture}")
+    _draw(programs, ratios, path)
+    console.print(f"picture: {path}")
 
 
 def _draw(programs: Sequence[Program], ratios: Ratios, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(10, 4.5), layout="constrained")
     width = 0.8 / len(ratios)
-    for i, (label, values) in enumerate(ratios.items()):
-        axes.bar(np.arange(len(programs)) + i * width, np.array(values) - 1, width, bottom=1, label=f"{label}: {geomean(values):.3f}")
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(np.arange(len(programs)) + 0.4, [program.project for program in programs], rotation=30, ha="right")
-    axes.set(ylabel="size / size of clang -Oz")
-    axes.legend(fontsize="small")
-    figure.savefig(path, dpi=120)
+    with picture(path, (10, 4.5)) as (_, axes):
+        for i, (label, values) in enumerate(ratios.items()):
+            axes.bar(np.arange(len(programs)) + i * width, np.array(values) - 1, width, bottom=1, label=f"{label}: {geomean(values):.3f}")
+        axes.axhline(1, color="black", linewidth=0.8)
+        axes.set_xticks(np.arange(len(programs)) + 0.4, [program.project for program in programs], rotation=30, ha="right")
+        axes.set(ylabel="size / size of clang -Oz")
+        axes.legend(fontsize="small")

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from mlcb_gym import _native
 from mlcb_gym.errors import ToolchainError
 
 LLVM_MAJOR = 22
@@ -82,15 +83,29 @@ def worker() -> Path:
     return _installed("bin/mlcb-worker")
 
 
-def vocabulary() -> Path:
-    """The IR2Vec vocabulary: the file in ``MLCB_VOCABULARY``, or the one that ships."""
-    chosen = os.environ.get("MLCB_VOCABULARY")
-    return Path(chosen) if chosen else Path(str(files("mlcb_gym").joinpath("data/ir2vec-300d.json")))
+VOCABULARIES = {"vocabulary": "ir2vec-300d.json", "machine-vocabulary": "mir-100d.json"}
+"""The files that ship, of IR2Vec's vocabulary and that of machine instructions, by the names of the options ``-mlcb-NAME``."""
+
+
+def vocabulary(name: str = "vocabulary") -> Path:
+    """A vocabulary: the file in ``MLCB_VOCABULARY`` or ``MLCB_MACHINE_VOCABULARY``, or the one that ships."""
+    chosen = os.environ.get(_variable(name))
+    return Path(chosen) if chosen else Path(str(files("mlcb_gym").joinpath("data", VOCABULARIES[name])))
+
+
+def vocabulary_digest(name: str = "vocabulary") -> str:
+    """The digest of a vocabulary, by which tasks and policies name it."""
+    return _native.digest(vocabulary(name).read_bytes())
 
 
 def environment() -> dict[str, str]:
-    """The environment of a compiler that we start: it finds the vocabulary wherever the package lies."""
-    return {"MLCB_VOCABULARY": str(vocabulary()), **os.environ}
+    """The environment of a compiler that we start: it finds the vocabularies wherever the package lies."""
+    return {**{_variable(name): str(vocabulary(name)) for name in VOCABULARIES}, **os.environ}
+
+
+def _variable(name: str) -> str:
+    """The variable that names another file for a vocabulary, as the plugin reads it."""
+    return f"MLCB_{name.replace('-', '_').upper()}"
 
 
 @contextmanager

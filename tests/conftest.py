@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What several tests need: a tiny program, a compiler without LLVM, and one that is real."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,14 @@ from mlcb_gym.session import WorkerSession
 from mlcb_gym.testing import ScriptedCompiler
 from tests.support.making import making
 from tests.support.posetrl import ACTIONS, SOURCE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_ends() -> Iterator[None]:
+    """Ends the Ray of a module, and imports it nowhere."""
+    yield
+    if (ray := sys.modules.get("ray")) and ray.is_initialized():
+        ray.shutdown()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pytest
 
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv, as_llvm
+from mlcb_gym.envs.rl4real import RL4ReAlEnv, heuristic
 from mlcb_gym.errors import TaskError
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.export.clang_config import write_clang_config
@@ -85,6 +86,11 @@ def test_other_allocators_of_llvm_allocate_in_greedys_place(worker: WorkerSessio
     assert executed["fast"] > 1.5 * own
     assert all(info["executed_candidates"] <= own for info in costs.values())
     assert measured(fast, worker, "csr 16", as_llvm, PriorityEnv)["executed_default"] == own
+
+
+def test_fixed_allocators_are_the_same_beside_agents(worker: WorkerSession, fast: Path) -> None:
+    advised, agents = (measured(fast, worker, "1", *one) for one in ((as_llvm, PriorityEnv), (heuristic, RL4ReAlEnv)))
+    assert agents["executed_beside"] == advised["executed_beside"] != advised["executed_default"]
 
 
 def test_fixed_allocator_that_is_none_is_named(worker: WorkerSession) -> None:

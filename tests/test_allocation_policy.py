@@ -5,14 +5,13 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import ray
 import torch
 from gymnasium import spaces
 from rich.console import Console
@@ -52,12 +51,6 @@ from tests.support.allocation import CLANG, PROGRAM, ROUNDING, by_default, funct
 from tests.support.asking import with_policy
 from tests.support.command_line import assert_one_line, mlcb
 from tests.support.episodes import finish
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 class HighestFirst(nn.Module):

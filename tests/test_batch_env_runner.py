@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The env runner that leaves observations batched: it samples what RLlib's own samples."""
 
-from collections.abc import Iterator
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-import ray
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
@@ -23,14 +21,10 @@ from tests.support import known_optimum  # noqa: F401  (registers KnownOptimum-v
 
 STEPS, TIMES = 30, 4
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
 
 @pytest.fixture(scope="module", autouse=True)
-def running_ray() -> Iterator[None]:
+def running_ray() -> None:
     start_ray()
-    yield
-    ray.shutdown()
 
 
 def config(algorithm: str) -> AlgorithmConfig:

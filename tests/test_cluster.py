@@ -19,8 +19,6 @@ PROGRAM = "embedded/train/fft"
 ENVIRONMENT = Environment("PosetRL-v0", {"programs": [PROGRAM], "max_steps": 5})
 SMALL = {"steps_per_iteration": 64, "num_envs": 2, "num_env_runners": 2, "statistics_episodes": 2}
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:

@@ -29,6 +29,13 @@ def test_tool_that_does_not_end_is_ended_and_named() -> None:
         run(("sleep", "60"), subject="program.c", seconds=0.1)
 
 
+def test_tool_has_the_memory_that_it_is_given() -> None:
+    allocate = "import sys\ntry: bytearray(2 << 30)\nexcept MemoryError: sys.exit('no memory')"
+    assert run((sys.executable, "-c", allocate), subject="program.c", memory_bytes=4 << 30) == b""
+    with pytest.raises(ProgramError, match=r"^program.c: no memory$"):
+        run((sys.executable, "-c", allocate), subject="program.c", memory_bytes=1 << 30)
+
+
 def test_first_error_of_a_tool_is_what_is_said(tmp_path: Path) -> None:
     (tmp_path / "wrong.c").write_text("#warning first\nint f( {\n#error last\n")
     with pytest.raises(ProgramError, match=r"^subject: wrong.c:2:8: error: .*$"):

@@ -3,8 +3,10 @@
 
 import doctest
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import pytest
@@ -13,8 +15,12 @@ import mlcb_gym  # noqa: F401  (registers the environments)
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.corpus.registry import CORPORA
+from mlcb_gym.envs import class_of
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.options import arguments_of
+from mlcb_gym.envs.options import Options, arguments_of
+from mlcb_gym.envs.regalloc import env_arguments
+from mlcb_gym.pipelines import LIGHT
+from mlcb_gym.session import Limits, Target
 from mlcb_gym.spec import bind
 
 ROOT = Path(__file__).parents[1]
@@ -28,39 +34,54 @@ HEADINGS = [
     "Arguments",
     "Version History",
 ]
-OURS = [spec for spec in gymnasium.registry.values() if str(spec.entry_point).startswith("mlcb_gym.")]
+OURS = {spec.id: class_of(spec.id) for spec in gymnasium.registry.values() if str(spec.entry_point).startswith("mlcb_gym.")}
+IN_WORDS: Mapping[Any, str] = {Target(): "the module's", Limits(): "``Limits()``", LIGHT: "``LIGHT`` of ``mlcb_gym.pipelines``"}
+"""Defaults that a table does not have as Python writes them."""
+
+of_each = pytest.mark.parametrize("made", OURS.values(), ids=OURS)
 
 
-def class_of(spec: gymnasium.envs.registration.EnvSpec) -> type[CompilerEnv]:
-    assert isinstance(spec.entry_point, str)
-    return gymnasium.envs.registration.load_env_creator(spec.entry_point)  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
-def test_docstring_has_the_headings_in_order(spec: gymnasium.envs.registration.EnvSpec) -> None:
-    lines = (class_of(spec).__doc__ or "").splitlines()
+@of_each
+def test_docstring_has_the_headings_in_order(made: type[CompilerEnv]) -> None:
+    lines = (made.__doc__ or "").splitlines()
     assert [line.strip()[3:] for line in lines if line.strip().startswith("## ")] == HEADINGS
 
 
-@pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
-def test_docstring_lists_every_observation(spec: gymnasium.envs.registration.EnvSpec) -> None:
-    made = class_of(spec)
+@of_each
+def test_docstring_lists_every_observation(made: type[CompilerEnv]) -> None:
     for tensor in (tensor for agent in bind(made.task, {}).agents for tensor in agent.inputs):
         assert f"`{tensor.name}`" in (made.__doc__ or "")
 
 
-@pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
-def test_docstring_has_one_row_for_every_argument_and_nothing_to_fill_in(spec: gymnasium.envs.registration.EnvSpec) -> None:
-    doc = class_of(spec).__doc__ or ""
-    rows = re.findall(r"^ *\| ``(\w+)`` \|", doc, re.MULTILINE)
-    assert sorted(rows) == sorted(arguments_of(class_of(spec)))
-    assert not re.search(r"^ *\{\w+\}$", doc, re.MULTILINE)
+def table(made: type[CompilerEnv]) -> list[tuple[str, str]]:
+    """The arguments in a docstring, and their defaults."""
+    return re.findall(r"^ *\| ``(\w+)`` \| (.+?) \|", made.__doc__ or "", re.MULTILINE)
 
 
-@pytest.mark.parametrize("spec", OURS, ids=lambda spec: spec.id)
-def test_docstring_example_runs(spec: gymnasium.envs.registration.EnvSpec) -> None:
-    made = class_of(spec)
-    example = doctest.DocTestParser().get_doctest(made.__doc__ or "", {}, spec.id, None, None)
+@of_each
+def test_docstring_has_one_row_for_every_argument_and_nothing_to_fill_in(made: type[CompilerEnv]) -> None:
+    assert sorted(name for name, _ in table(made)) == sorted(arguments_of(made))
+    assert not re.search(r"^ *\{\w+\}$", made.__doc__ or "", re.MULTILINE)
+
+
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults that a function declares, but None, which may stand for another one."""
+    return {name: parameter.default for name, parameter in signature(function).parameters.items() if parameter.default not in (Parameter.empty, None)}
+
+
+def cell(default: Any) -> str:
+    return IN_WORDS.get(default) or (f'``"{default}"``' if isinstance(default, str) else str(default))
+
+
+@of_each
+def test_docstring_has_the_defaults_of_the_arguments(made: type[CompilerEnv]) -> None:
+    declared = vars(Options()) | defaults(env_arguments) | defaults(made)
+    assert {name: default for name, default in table(made) if name in declared and default != cell(declared[name])} == {}
+
+
+@of_each
+def test_docstring_example_runs(made: type[CompilerEnv]) -> None:
+    example = doctest.DocTestParser().get_doctest(made.__doc__ or "", {}, made.__name__, None, None)
     assert doctest.DocTestRunner().run(example) == doctest.TestResults(failed=0, attempted=len(example.examples))
 
 

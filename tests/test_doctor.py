@@ -15,7 +15,7 @@ from mlcb_gym.errors import ToolchainError
 from mlcb_gym.tools.doctor import Check, checks, examine
 from tests.support.command_line import mlcb
 
-KERNEL = {"Landlock", "seccomp", "huge pages for code"}
+KERNEL = {"Landlock", "whole sandbox", "seccomp", "huge pages for code"}
 
 
 def test_machine_that_builds_this_package_has_what_everything_needs() -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -18,14 +19,17 @@ from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import LEAST_RATIO
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
-from mlcb_gym.envs.record import SMALLER
+from mlcb_gym.envs.record import SMALLER, Observation
 from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
+from mlcb_gym.evaluation.bench import Bench
+from mlcb_gym.evaluation.journal import Journal
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.evaluation.statistics import estimate
 from mlcb_gym.evaluation.trace_rows import PAIRS, TraceRows
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.play import play_in_order, replay
+from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.session.objects import object_size
 from mlcb_gym.toolchain import tool
@@ -47,6 +51,37 @@ def test_metric_of_0_counts_as_it_was_measured(own: float, default: float, ratio
     trace = Trace("p", (0,), (0.9,), measured={"executed": own, "executed_default": default})
     assert trace.scored_in("executed", "executed_default") == ratio
     assert trace.scored_in("cost", "cost_default") == 0.9
+
+
+def test_interrupted_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    programs = resolve("embedded/train")[:6]
+    answers: list[int] = []
+
+    def played(journal: Journal | None, most: int = 99) -> list[Trace]:
+        def choose(_: Observation) -> int:
+            if len(answers) == most:
+                raise KeyboardInterrupt
+            answers.append(0)
+            return 0
+
+        answers.clear()
+        with closing(Bench(EnvPool(PosetRLEnv, programs=programs, max_steps=1), programs, journal)) as bench:
+            return bench.run(choose, "stop") + bench.run(choose, "again")
+
+    def begun(inputs: str) -> Journal:
+        journal = Journal(tmp_path / "unfinished.jsonl")
+        journal.begin(inputs)
+        return journal
+
+    whole = [replace(trace, actions=(), seconds=None) for trace in played(None)]
+    with pytest.raises(KeyboardInterrupt):
+        played(begun("these"), most=9)
+    with (tmp_path / "unfinished.jsonl").open("a") as lines:
+        lines.write('{"stage": 2, "program": 5, "trace"')
+    assert [replace(trace, actions=(), seconds=None) for trace in played(begun("these"))] == whole
+    assert len(answers) < 12 - 4
+    played(begun("others"))
+    assert len(answers) == 12
 
 
 def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:

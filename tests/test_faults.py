@@ -408,8 +408,7 @@ def test_learner_refuses_a_truncated_payload(path: Path, medium: str) -> None:
 
 
 def real_spec() -> TaskSpec:
-    vocabulary = _native.digest(toolchain.vocabulary().read_bytes())
-    return bind("posetrl", {"actions": ACTIONS, "vocabulary": vocabulary})
+    return bind("posetrl", {"actions": ACTIONS, "vocabulary": toolchain.vocabulary_digest()})
 
 
 OPT_POINTS = tuple(point for point in LEARNER_POINTS if point not in ("Hello said", "advice said", "half of Bye"))

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from mlcb_gym import _native
 from mlcb_gym.cli.main import app
+from mlcb_gym.cli.task_options import env_parameters
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.inliner import InlinerEnv
@@ -73,6 +74,10 @@ def registered() -> Iterator[None]:
     gymnasium.register("Estimate-v0", entry_point=EstimateEnv)
     yield
     gymnasium.registry.pop("Estimate-v0")
+
+
+def test_its_options_are_what_can_be_given_as_text(registered: None) -> None:
+    assert list(env_parameters("estimate")) == ["dense", "forbidden", "length", "metrics", "sampling", "session", "verify"]
 
 
 def mlcb(*arguments: object) -> Any:

@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from mlcb_gym import _native
+from mlcb_gym import _native, toolchain
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
@@ -149,6 +150,14 @@ def test_name_that_is_a_path_is_refused(folder: Path, task: str) -> None:
     with pytest.raises(PolicyError, match=r"policy\.json: task .*, expected letters, digits") as refused:
         compiled(folder)
     assert str(refused.value).isprintable()
+    said = subprocess.run(
+        [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", f"-mlcb-runner=onnx:{folder}", "-passes=default<Oz>", os.devnull],
+        check=False,
+        capture_output=True,
+        text=True,
+    ).stderr
+    assert "mlcb: " in said
+    assert "\x1b" not in said
     (agent,) = manifest["agents"]
     (folder / "policy.json").write_text(json.dumps(manifest | {"agents": {agent: "../model.onnx"}}))
     with pytest.raises(PolicyError, match=r"expected the name of a file of this folder"):

@@ -100,7 +100,6 @@ def test_script_with_rllibs_own_config_trains_and_is_exported(
     assert check_parity(checkpoint, folder, "embedded/validation", trust=True).disagreements == 0
 
 
-@pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
 def test_value_that_was_trained_in_other_units_is_not_exported(tmp_path: Path) -> None:
     module = RLModuleSpec(module_class=MaskedPolicyGradient, model_config=model_config("RegAllocPriority-v1", hidden=[4]))
     config = PPOConfig().environment("RegAllocPriority-v1", env_config={"programs": PROGRAM}).rl_module(rl_module_spec=module)

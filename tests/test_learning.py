@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Short trainings, about a minute each on two cores: one of every task, and of those that learn something soon, whether they do."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import ray
 
 import mlcb_gym
 from mlcb_gym.corpus.programs import resolve
@@ -28,12 +26,6 @@ FITTING = {
     "function_posetrl": {"ppo": 8},
 }
 """The algorithms that learn something of a task soon, and in how many updates; others take longer, or begin as LLVM does and leave it at first."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from glob import glob
 from pathlib import Path
@@ -16,7 +16,6 @@ import gymnasium
 import numpy as np
 import onnx
 import pytest
-import ray
 import torch
 from rich.console import Console
 
@@ -57,12 +56,6 @@ KERNEL = "loops/train/mixed_division"
 AT_DEFAULT_LEVEL = (toolchain.tool("clang"), "-O2", "-Xclang", "-disable-llvm-passes", "-w", "-c")
 """Makes code as the environment measures it; -O3 would align more."""
 Choose = Callable[[LoopDistributionEnv], int]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 def at_random(seed: int) -> Choose:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
 import torch
 from rich.console import Console
 
@@ -40,9 +39,8 @@ def served() -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def beside_us(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
-    yield learnt(tmp_path_factory.mktemp("worker"), "worker:")
-    ray.shutdown()
+def beside_us(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    return learnt(tmp_path_factory.mktemp("worker"), "worker:")
 
 
 def learnt(output: Path, session: str) -> tuple[Any, Any]:

@@ -28,6 +28,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "Inliner-v0": {"programs": PROGRAM},
     "RegAllocEviction-v1": {"programs": PROGRAM},
     "RegAllocPriority-v1": {"programs": PROGRAM},
+    "RL4ReAl-v0": {"programs": PROGRAM},
     "LoopDistribution-v0": {"programs": "loops/train/mixed_division", "dimension": 0},
 }
 

@@ -2,14 +2,12 @@
 """Learning from recorded decisions."""
 
 import io
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import ray
 from ray.rllib.core.columns import Columns
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from rich.console import Console
@@ -33,14 +31,6 @@ TAKEN = [0, 2, 3]
 PROGRAM = "embedded/train/fft"
 ENVIRONMENT = Environment("PosetRL-v0", {"programs": [PROGRAM], "actions": ACTIONS})
 SMALL = {"statistics_episodes": 2, "num_envs": 1, "steps_per_iteration": 512, "batch": 64, "network": {"hidden": [32]}}
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,10 @@
 import io
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
 from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
@@ -26,14 +24,6 @@ PROGRAM = "embedded/train/fft"
 ENVIRONMENT = Environment("PosetRL-v0", {"programs": [PROGRAM], "max_steps": 5})
 SMALL = {"steps_per_iteration": 64, "num_envs": 2, "num_env_runners": 1, "statistics_episodes": 2}
 ASYNCHRONOUS = [name for name in algorithms() if recipe_class(name)().num_env_runners]
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in ASYNCHRONOUS)])

@@ -6,12 +6,10 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import ray
 from matplotlib.image import imread
 from rich.console import Console
 
@@ -31,14 +29,6 @@ ENVIRONMENT = Environment("PosetRL-v0", {"programs": [PROGRAM], "actions": ACTIO
 SMALL = {"steps_per_iteration": 32, "num_envs": 2, "statistics_episodes": 2, "network": {"hidden": [16]}}
 BLUE = (31, 119, 180)
 """The first colour of matplotlib's cycle."""
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,10 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
 import torch
 from rich.console import Console
 
@@ -30,14 +28,6 @@ OWN: dict[str, dict[str, Any]] = {
     "dqn": {"replay": {"warmup": 32}, "batch": 16},
     "es": {"pairs": 2, "programs": 2},
 }
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*Overriding environment rllib")  # RLlib registers every environment under one id
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 def weights(output: Path, algorithm: str) -> dict[str, torch.Tensor]:

@@ -133,10 +133,10 @@ class ForkingToy(ToyEnv):
         self.open: set[int] = set()
         self.made, self.forks = [0], forks
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+    def send_reset(self, options: Any = None) -> None:
         if options["program"].name == "broken":
             raise CompilerError("broken: no such luck")
-        return super().reset(options={"program": options["program"].name})
+        super().send_reset({"program": options["program"].name})
 
     def fork(self) -> "ForkingToy":
         if self.made[0] == self.forks:
@@ -184,11 +184,11 @@ class FrailToy(ForkingToy):
         super().__init__()
         self._steps, self._failing = [0], failing
 
-    def step(self, action: Any) -> Any:
+    def receive(self) -> Any:
         self._steps[0] += 1
         if self._steps[0] in self._failing:
             return self._observation(), 0.0, False, True, {"program": self._program, "error": "the worker was killed"}
-        return super().step(action)
+        return super().receive()
 
 
 def searches(env: ForkingToy) -> list[Callable[[Any], list[Decision]]]:

@@ -365,8 +365,10 @@ def test_compiler_dies_with_a_learner_that_is_killed(program: Path, tmp_path: Pa
     )
     with learner:
         assert learner.stdout is not None
-        compiler = os.pidfd_open(int(learner.stdout.readline()))
+        pid = int(learner.stdout.readline())
+        processes = [os.pidfd_open(one) for one in (pid, os.getpgid(pid))]
         learner.kill()
-    ended, _, _ = select.select([compiler], [], [], 10)
-    os.close(compiler)
-    assert ended
+    for process in processes:
+        assert select.select([process], [], [], 10)[0]
+        os.close(process)
+    assert not list(tmp_path.glob("mlcb-*"))

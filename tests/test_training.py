@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import ray
 import torch
 from ray.tune.trainable import trainable
 from rich.console import Console
@@ -51,12 +50,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "mlgo": {"steps_per_iteration": 128, "num_envs": 4},
     "es": {"pairs": 2, "programs": 4, "num_envs": 4},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ray_ends() -> Iterator[None]:
-    yield
-    ray.shutdown()
 
 
 def run(

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import gymnasium
 from gymnasium import spaces
-from gymnasium.envs.registration import load_env_creator
 
 from mlcb_gym.agents.mlp import NetworkConfig
+from mlcb_gym.envs import class_of
 from mlcb_gym.envs.record import FeatureKind, TaskRecord
 
 
@@ -53,9 +53,7 @@ def model_config(env: "str | gymnasium.Env[Any, Any] | type", network: NetworkCo
 
     Example: ``{"network": {"hidden": (64, 64), ...}, "kind": "mlp", "features": {"progress": "fraction"}, "heuristic": "inlining_default"}``.
     """
-    made: Any = gymnasium.spec(env).entry_point if isinstance(env, str) else env
-    loaded: Any = load_env_creator(made) if isinstance(made, str) else made
-    architecture = Architecture.of(loaded)
+    architecture = Architecture.of(class_of(env) if isinstance(env, str) else env)
     features = {name: kind.value for name, kind in architecture.features.items()}
     size = network or NetworkConfig.of({"network": sizes})
     return {"network": asdict(size), "kind": architecture.kind, "features": features, "heuristic": architecture.heuristic}

@@ -20,7 +20,7 @@ MARGIN = 1.0
 
 class ColumnFeatures(nn.Module):
     """The features of every column, ``[batch, columns * per_column]`` float32: its own numbers, their differences from those of the column that the
-    heuristic chooses and from those of the last one (which stands for choosing none), and the numbers that belong to no column.
+    heuristic chooses and from those of the last one (which stands for choosing none), its vectors, and the numbers that belong to no column.
 
     Nothing is standardised: the numbers are ratios to the largest of an observation already.
     """
@@ -28,12 +28,16 @@ class ColumnFeatures(nn.Module):
     def __init__(self, observation_space: spaces.Dict, *, actions: int, architecture: Architecture = Architecture()) -> None:
         super().__init__()
         self.actions = actions
-        shapes = {name: space.shape for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
+        shapes = {name: space.shape or () for name, space in observation_space.items() if not isinstance(space, spaces.MultiBinary)}
         self.inputs = tuple(shapes)
+        shapes = {name: shape for name, shape in shapes.items() if 0 not in shape}
         self.columns = tuple(name for name, shape in shapes.items() if shape == (actions,))
+        self.vectors = tuple(name for name, shape in shapes.items() if len(shape) == 2 and shape[0] == actions)
         self.default = observed_heuristic(architecture, observation_space)
-        self.single = tuple(name for name, shape in shapes.items() if shape == (1,) and name != self.default)
-        self.per_column = 3 * len(self.columns) + len(self.single) + 3
+        taken = {*self.columns, *self.vectors, self.default}
+        self.single = tuple(name for name, shape in shapes.items() if len(shape) == 1 and name not in taken)
+        width = sum(shapes[name][-1] for name in (*self.vectors, *self.single))
+        self.per_column = 3 * len(self.columns) + width + 3
         self.width = self.actions * self.per_column
 
     def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
@@ -42,10 +46,11 @@ class ColumnFeatures(nn.Module):
         last = torch.zeros_like(chosen)
         last[:, -1] = 1
         single = [torch.asinh(observation[name].float()).unsqueeze(1).expand(-1, self.actions, -1) for name in self.single]
+        vectors = [observation[name].float() for name in self.vectors]
         from_chosen, from_last = (own - (where.unsqueeze(2) * own).sum(dim=1, keepdim=True) for where in (chosen, last))
         none_chosen = chosen[:, -1:].expand(-1, self.actions)
         flags = torch.stack([chosen, last, none_chosen], dim=2)
-        return torch.cat([own, from_chosen, from_last, *single, flags], dim=2).flatten(1)
+        return torch.cat([own, from_chosen, from_last, *vectors, *single, flags], dim=2).flatten(1)
 
     def standardise(self, observation: Mapping[str, Tensor]) -> None:
         """Does nothing."""

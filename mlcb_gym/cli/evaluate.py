@@ -17,6 +17,8 @@ from mlcb_gym.errors import PolicyError, TaskError
 
 TABLE_WIDTH = 150
 """The width of an evaluation's table that is not cut."""
+JOURNAL = "journal"
+"""The parameter of evaluations that go on where they were interrupted."""
 
 
 class EvaluateCommand(TaskCommand):
@@ -42,10 +44,12 @@ def evaluate(
 
     The best of some random episodes (and fixed sequences) is a row too: `--best-of 10`, repeatable; by default 1 and 10. `--candidates 3`,
     repeatable, adds what `mlcb clang-config --candidates 3` gains, `--linked PROGRAMS` executables, `--search` what a search of each program finds.
+    The same command, given again after it was interrupted, goes on where it stopped.
     By run time, every executable runs `--rounds 40` times. Arguments of the environment beside those of the policy are options too: `mlcb evaluate
     TASK --help` lists all that a task has.
     """
     from mlcb_gym.evaluation.evaluators import evaluator
+    from mlcb_gym.evaluation.journal import Journal
     from mlcb_gym.onnx.manifest import read_manifest
     from mlcb_gym.policies import shipped
 
@@ -60,11 +64,14 @@ def evaluate(
         raise TaskError(f"{task}: no environment is made in its evaluation, expected none of the arguments {', '.join(arguments)}")
     environment = {ENVIRONMENT: arguments} if arguments else {}
     output.mkdir(parents=True, exist_ok=True)  # what is wrong with it is known before anything is played
-    evaluation = run(folder, programs or f"{env_class(task).record.corpus}/{split}", seed=seed, **options, **environment)
+    journal = Journal(output / "unfinished.jsonl")
+    kept = {JOURNAL: journal} if JOURNAL in signature(run).parameters else {}
+    evaluation = run(folder, programs or f"{env_class(task).record.corpus}/{split}", seed=seed, **options, **environment, **kept)
     console = Console()
     console.width = max(console.width, TABLE_WIDTH)
     console.print(evaluation.table())
     evaluation.write(output)
+    journal.remove()
     if evaluation.remark:
         print(evaluation.remark)
     mention_experimental([folder])

@@ -2,12 +2,11 @@
 """Options that a command takes from its task: the arguments of the environment, and those of the function that does the work."""
 
 import json
-import re
 import typing
 from ast import literal_eval
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
-from inspect import Parameter, getdoc, signature
+from inspect import Parameter, signature
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -19,12 +18,12 @@ from typer.core import TyperCommand
 
 from mlcb_gym.cli.shared_options import named_task
 from mlcb_gym.errors import TaskError
-from mlcb_gym.training.hyperparameters import json_or_text, nested
+from mlcb_gym.training.hyperparameters import arguments_in, json_or_text, nested
 
 ANY_OPTION = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The context settings of a command that reads such options."""
 
-NO_OPTION = {"programs", "render_mode", "parameters", "per_function", "rewards"}
+NO_OPTION = {"programs", "render_mode", "parameters"}
 """Parameters that a command declares itself, or that the class of a task gives to its base classes."""
 
 
@@ -140,7 +139,7 @@ def environment_table(task: str) -> Table:
 
 def function_table(task: str, function: Callable[..., Any], declared: Container[str | None] = ()) -> Table:
     """Return the keyword arguments of a function, but those that the command declares, with their defaults and what its docstring says."""
-    meanings = {name: " ".join(text.replace("``", "").split()).rstrip(".") for name, text in ARGUMENT.findall(getdoc(function) or "")}
+    meanings = arguments_in(function.__doc__ or "")
     table = Table("option", "default", "meaning", title=f"{task}: options of this command", title_justify="left")
     for name, parameter in keyword_parameters(function).items():
         if name not in declared:
@@ -151,10 +150,6 @@ def function_table(task: str, function: Callable[..., Any], declared: Container[
 def _shown(default: Any) -> str:
     """Return the default of a parameter as text; nothing where there is none."""
     return "" if default in (Parameter.empty, None) else json.dumps(default, default=str)
-
-
-ARGUMENT = re.compile(r"^    (\w+): (.+?)(?=\n    \w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)
-"""An argument in a docstring, with its meaning."""
 
 
 def _documented(docstring: str) -> Iterable[tuple[str, Any, str]]:
@@ -184,8 +179,9 @@ def _passes_on(function: Callable[..., Any]) -> bool:
 
 
 def _is_object(annotation: Any) -> bool:
-    """Whether values of a type cannot be given as text: dataclasses."""
-    return any(is_dataclass(kind) for kind in _kinds(annotation)) and str not in _kinds(annotation)
+    """Whether values of a type cannot be given as text: dataclasses and functions."""
+    kinds = _kinds(annotation)
+    return str not in kinds and any(is_dataclass(kind) or typing.get_origin(kind) is Callable for kind in kinds)
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:

@@ -22,6 +22,9 @@ UNOPTIMIZED = ("-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", "-g
 SOURCES = {".c": "clang", ".cpp": "clang++", ".cc": "clang++", ".cxx": "clang++"}
 SUFFIXES = (".bc", ".ll", *SOURCES)
 
+MEMORY_BYTES = 8 << 30
+"""Address space of clang on a source: far more than any one takes."""
+
 _INCLUDING = re.compile(rb"include|import|embed|__has|__DATE|__TIME")
 """The words without which a program is its text alone."""
 _INCLUDING_FLAGS = ("-include", "-imacros")
@@ -105,7 +108,7 @@ def _preprocessed(command: Sequence[str], path: Path) -> bytes:
     if not _INCLUDING.search(text) and not any(flag.startswith(_INCLUDING_FLAGS) for flag in command):
         return text
     compiler, *rest = command
-    return run((compiler, "-E", *rest), subject=str(path), folder=path.parent)
+    return run((compiler, "-E", *rest), subject=str(path), folder=path.parent, memory_bytes=MEMORY_BYTES)
 
 
 @cache
@@ -118,7 +121,7 @@ def _cached(command: Sequence[str], content: bytes, path: Path) -> Path:
     cached = _place(command, content)
     if not cached.exists():
         with replacing(cached) as unfinished:  # several processes may compile the same file at once
-            run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent)
+            run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent, memory_bytes=MEMORY_BYTES)
     return cached
 
 

@@ -2,8 +2,10 @@
 """Runs of tools: the output, or one line with the reason of a failure."""
 
 import os
+import resource
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mlcb_gym.errors import ProgramError
@@ -21,6 +23,7 @@ def run(
     stdin: bytes = b"",
     environment: Mapping[str, str] | None = None,
     seconds: float = TOOL_SECONDS,
+    memory_bytes: int = resource.RLIM_INFINITY,
 ) -> bytes:
     """Run a tool and return what it wrote to standard output.
 
@@ -28,6 +31,7 @@ def run(
         subject: what the tool works on.
         folder: where it runs.
         environment: variables beside those of this process.
+        memory_bytes: the address space of the tool.
 
     Raises:
         ProgramError: one line that names ``subject``: the tool failed, or did not end within ``seconds``.
@@ -38,12 +42,25 @@ def run(
     name = Path(command[0]).name
     try:
         with starting(command[0]):
-            done = subprocess.run(command, check=False, cwd=folder, input=stdin, capture_output=True, env=variables, timeout=seconds)
+            tool = subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with tool:
+            output, errors = _communicate(tool, stdin, seconds, memory_bytes)
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{subject}: {name} did not end within {seconds:g} s") from None
-    if done.returncode:
-        raise ProgramError(f"{subject}: {_first_error(done.stderr) or f'{name} ended with {done.returncode}'}")
-    return done.stdout
+    if tool.returncode:
+        raise ProgramError(f"{subject}: {_first_error(errors) or f'{name} ended with {tool.returncode}'}")
+    return output
+
+
+def _communicate(tool: "subprocess.Popen[bytes]", stdin: bytes, seconds: float, memory_bytes: int) -> tuple[bytes, bytes]:
+    """Return what a tool writes to standard output and error until its end; it is killed where that is not waited for."""
+    try:
+        with suppress(ProcessLookupError):
+            resource.prlimit(tool.pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        return tool.communicate(stdin, seconds)
+    except BaseException:
+        tool.kill()
+        raise
 
 
 def _first_error(stderr: bytes) -> str:

@@ -28,6 +28,15 @@ def env_class(task: str) -> "type[CompilerEnv]":
     known = environments()
     if task not in known:
         raise TaskError(f"{task}: no environment, expected one of {', '.join(sorted(known))}")
-    entry_point = gymnasium.registry[known[task]].entry_point
+    return class_of(known[task])
+
+
+def class_of(env_id: str) -> "type[CompilerEnv]":
+    """Return the class of an environment.
+
+    Args:
+        env_id: its id, as Gymnasium knows it.
+    """
+    entry_point = gymnasium.spec(env_id).entry_point
     made: Any = gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     return made

@@ -58,8 +58,6 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     """The machine that code is generated for."""
     objective: tuple[str, str] | None
     """The metric of ``ratio`` and its baseline, what the compiler's own heuristic reaches in it; None where nothing is measured."""
-    takes_models: bool
-    """Whether models in the compiler can take the decisions of an episode."""
     observation: Observation
     """The last observation."""
     agent: Agent
@@ -116,7 +114,6 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         return self._actions.advice(action)
 
     def action(self, advice: int | float) -> Action:
-        """Return the action that gives the compiler this advice, which an exported policy computes."""
         return self._actions.action(advice)
 
     def default_action(self, observation: Observation) -> Action:

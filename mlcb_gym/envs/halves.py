@@ -20,6 +20,8 @@ class HalvedEnv(gymnasium.Env[Observation, Action], ABC):
 
     deterministic: bool = True
     """Whether equal seeds and actions give equal rewards and ``info``; otherwise ``spec.nondeterministic`` is set."""
+    takes_models: bool
+    """Whether models in the compiler can take the decisions of an episode."""
     _registered: EnvSpec | None = None
 
     @property
@@ -65,6 +67,10 @@ class HalvedEnv(gymnasium.Env[Observation, Action], ABC):
     def reseed(self, seed: int | None) -> None:
         """Seeds the draw of programs, as ``reset(seed=...)`` does."""
         super().reset(seed=seed)
+
+    @abstractmethod
+    def action(self, advice: int | float) -> Action:
+        """Return the action that gives the compiler this advice, which an exported policy computes."""
 
     @abstractmethod
     def send_reset(self, options: dict[str, Any] | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from mlcb_gym import _native, toolchain
+from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.objective import NOTHING, objective_of, relative
@@ -148,7 +148,7 @@ class LoopDistributionEnv(CompilerEnv):
             raise TaskError(f"forbidden={options['forbidden']}: expected the distributor's 0 or its 1, and not both")
         if dense:
             raise TaskError(f"dense=True: {reward} is known at the end alone")
-        vocabulary = _native.digest(toolchain.vocabulary().read_bytes()) if dimension else ""
+        vocabulary = toolchain.vocabulary_digest() if dimension else ""
         parameters = {"pipeline": pipeline, "optsize": optsize, "dimension": dimension, "vocabulary": vocabulary}
         super().__init__(programs=programs, parameters=parameters, objective=objective_of(reward, REWARDS), **options, dense=False)
 

@@ -4,7 +4,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from mlcb_gym import _native, toolchain
+from mlcb_gym import toolchain
 from mlcb_gym.errors import CompilerError
 from mlcb_gym.session import ModuleMeasure
 
@@ -14,7 +14,7 @@ WITHOUT_FUNCTION = "no function has a body"
 
 def module_measure() -> ModuleMeasure:
     """Return a measure of modules. Before its first decision, phase ordering has every metric of the module that it was given."""
-    return ModuleMeasure("posetrl", {"actions": ["stop"], "vocabulary": _native.digest(toolchain.vocabulary().read_bytes())})
+    return ModuleMeasure("posetrl", {"actions": ["stop"], "vocabulary": toolchain.vocabulary_digest()})
 
 
 def is_empty(module: Path) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
-from mlcb_gym import _native, toolchain
+from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs.action_lists import Actions, read_actions
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -207,7 +207,7 @@ class PosetRLEnv(CompilerEnv):
         parameters = {
             "actions": read_actions(actions),
             "observation": observation,
-            "vocabulary": _native.digest(toolchain.vocabulary().read_bytes()),
+            "vocabulary": toolchain.vocabulary_digest(),
             "start": start,
             "max_steps": max_steps,
             "unique": unique,

@@ -7,6 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
+from mlcb_gym import toolchain
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, other_allocators, record
@@ -59,6 +60,7 @@ class RL4ReAlEnv(CompilerEnv):
 
     {sections}
     | ``splits`` | 4 | how often a live range, and what it was split into, may be split; 0 for never |
+    | ``dimension`` | 0 | length of the embedding of a live range: 100 with the vocabulary of machine instructions that ships, 0 for none |
     | ``told`` | 1 | whether the answer of the allocator's own heuristic is observed |
     {arguments}
 
@@ -75,16 +77,18 @@ class RL4ReAlEnv(CompilerEnv):
 
     task = "rl4real"
     record = replace(_RECORD, search_priority=fewest_first, reference_policies={**_RECORD.reference_policies, **other_allocators(heuristic)})
-    parameters = (*PARAMETERS, "splits")
+    parameters = (*PARAMETERS, "splits", "dimension")
     passages = PASSAGES
 
-    def __init__(self, *, splits: int = 4, **options: Unpack[RegAllocOptions]) -> None:
+    def __init__(self, *, splits: int = 4, dimension: int = 0, **options: Unpack[RegAllocOptions]) -> None:
         if options.get("compiler", "plugin") != "plugin":
             raise TaskError(f"compiler={options['compiler']!r}: a stock compiler has no such allocator, expected 'plugin'")
         if options.get("forbidden"):
             raise TaskError(f"forbidden={options['forbidden']}: an action means something else for each agent, expected ()")
         arguments = env_arguments((), **options)
-        super().__init__(**arguments | {"parameters": {**arguments["parameters"], "splits": splits}})
+        vocabulary = toolchain.vocabulary_digest("machine-vocabulary") if dimension else ""
+        own = {"splits": splits, "dimension": dimension, "vocabulary": vocabulary}
+        super().__init__(**arguments | {"parameters": {**arguments["parameters"], **own}})
 
     def default_action(self, observation: Observation) -> Action:
         """Return the answer of the allocator's own heuristic."""

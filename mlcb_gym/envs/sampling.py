@@ -26,10 +26,10 @@ class Sampler(Protocol):
         """Return the index of a program."""
 
     def note(self, index: int, ratio: float) -> None:
-        """Note the ratio that an episode on a program ended with."""
+        """Note the ratio that an episode on a program ended with; by default it changes nothing."""
 
 
-class Uniform:
+class Uniform(Sampler):
     """Every program is equally likely."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
@@ -38,11 +38,8 @@ class Uniform:
     def draw(self, rng: np.random.Generator) -> int:
         return int(rng.integers(self._count))
 
-    def note(self, index: int, ratio: float) -> None:
-        pass
 
-
-class BySize:
+class BySize(Sampler):
     """A program is as likely as its bitcode is large."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
@@ -51,11 +48,8 @@ class BySize:
     def draw(self, rng: np.random.Generator) -> int:
         return int(rng.choice(len(self._shares), p=self._shares))
 
-    def note(self, index: int, ratio: float) -> None:
-        pass
 
-
-class ByImprovement:
+class ByImprovement(Sampler):
     """A program is as likely as much was gained on it of late: the moving average of its log ratios, of those below 0.
 
     One that was not drawn yet counts as much as the best of the others.
@@ -74,7 +68,7 @@ class ByImprovement:
         self._gains[index] = gain if np.isnan(before) else DECAY * before + (1 - DECAY) * gain
 
 
-class Curriculum:
+class Curriculum(Sampler):
     """The smallest programs first, then more and more: all of them after as many draws as there are programs."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
@@ -86,9 +80,6 @@ class Curriculum:
         known = min(count, max(1, int(FIRST_SHARE * count)) + self._draws)
         self._draws += 1
         return int(self._order[rng.integers(known)])
-
-    def note(self, index: int, ratio: float) -> None:
-        pass
 
 
 SAMPLERS: dict[Sampling, Callable[[Sequence[Program]], Sampler]] = {

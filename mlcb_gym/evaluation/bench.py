@@ -10,7 +10,8 @@ from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.rollout.play import Decide, Script, episode, persistent, play_in_order
+from mlcb_gym.evaluation.journal import Journal
+from mlcb_gym.rollout.play import Decide, Script, episode, numbered, persistent, play
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.trace import Trace
 
@@ -18,8 +19,8 @@ from mlcb_gym.rollout.trace import Trace
 class Bench:
     """The programs of an evaluation in several environments at once: seconds are those of a compiler's own thread."""
 
-    def __init__(self, pool: EnvPool, programs: Sequence[Program]) -> None:
-        self._pool, self.programs = pool, programs
+    def __init__(self, pool: EnvPool, programs: Sequence[Program], journal: Journal | None = None) -> None:
+        self._pool, self.programs, self._journal = pool, programs, journal
 
     def env(self, **arguments: Any) -> CompilerEnv:
         """Return one of the environments with these arguments."""
@@ -31,13 +32,22 @@ class Bench:
 
     def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
         """Return the result of a script on each program, in their order; where the machine failed, of another attempt."""
-        shown = track(self.programs, description=label, transient=True, disable=not sys.stdout.isatty())
-        return play_in_order(self._pool.envs(**arguments), (persistent(partial(script, program)) for program in shown))
+        traces = self._journal.next_stage() if self._journal else {}
+        left = [number for number in range(len(self.programs)) if number not in traces]
+        shown = track(left, description=label, transient=True, disable=not sys.stdout.isatty())
+        scripts = (numbered(number, persistent(partial(script, self.programs[number]))) for number in shown)
+        for number, trace in play(self._pool.envs(**arguments), scripts) if left else ():
+            traces[number] = trace
+            if self._journal and not trace.lost:
+                self._journal.keep(number, trace)
+        return [traces[number] for number in range(len(self.programs))]
 
     def unchanged(self) -> list[Trace]:
         """Return the traces of programs that are left to the compiler's own heuristic."""
         return [Trace(program.name, (), (1.0,)) for program in self.programs]
 
     def close(self) -> None:
-        """Closes the environments."""
+        """Closes the environments, and the journal."""
         self._pool.close()
+        if self._journal:
+            self._journal.close()

@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from hashlib import sha256
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
+from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -18,6 +20,7 @@ from mlcb_gym.envs.module_measure import is_empty
 from mlcb_gym.envs.record import Alternative, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
+from mlcb_gym.evaluation.journal import Journal
 from mlcb_gym.evaluation.linked_size import evaluate_linked
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation, check_counts
 from mlcb_gym.evaluation.stock_ways import evaluate_stock
@@ -46,6 +49,7 @@ def evaluate_metrics(
     linked: str | None = None,
     seed: int = 1,
     environment: Mapping[str, Any] | None = None,
+    journal: Journal | None = None,
 ) -> Evaluation:
     """Evaluate a policy folder, one greedy episode a program, as the record of its task has it.
 
@@ -58,6 +62,7 @@ def evaluate_metrics(
         search: also search every program for itself, in hundreds of episodes each, where decisions have two answers.
         linked: programs whose executables are compared too, as embedded/test; where size counts.
         environment: arguments of all environments, beside those of the policy.
+        journal: keeps the episodes until the evaluation is whole; those that it has are not played again.
 
     Raises:
         ProgramError: no program has a function.
@@ -70,7 +75,9 @@ def evaluate_metrics(
     if linked and "size" not in made.record.columns:
         raise TaskError(f"{made.task}: not judged by size, expected no argument linked")
     whole = resolve(linked) if linked else ()
-    with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen)) as bench:
+    if journal:
+        journal.begin(_digest(folder, chosen, arguments, best_of, candidates, references, search, seed))
+    with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen, journal)) as bench:
         if search:
             _check_searched(bench.env())
         listed = made.record.candidates(policy.manifest["parameters"])
@@ -101,6 +108,13 @@ def evaluate_metrics(
         interval = f" ({sizes.by_program})" if sizes.by_program else ""
         rows.evaluation.notes.append(f"linked, {sizes.programs} programs: size / -Oz {sizes.mean:.4f}{interval}")
     return rows.evaluation
+
+
+def _digest(folder: Path, programs: Sequence[Program], *rest: Any) -> str:
+    """Return a digest of all that episodes of an evaluation depend on."""
+    files = [path for path in (toolchain.worker(), *sorted(folder.iterdir())) if path.is_file()]
+    said = repr(([program.digest for program in programs], *rest))
+    return sha256(b"".join(sha256(part).digest() for part in (*(file.read_bytes() for file in files), said.encode()))).hexdigest()
 
 
 def _without_empty(bench: Bench, traces: Sequence[Trace]) -> tuple[list[Trace], list[str]]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from pathlib import Path
 
+from mlcb_gym.picture import picture
+
 Rows = Mapping[str, Sequence[float | None]]
 """The ratios of the programs, by the label of their method."""
 
@@ -13,21 +15,15 @@ MARKERS = "o^xD|sv*P+"
 
 def plot_curves(path: Path, rows: Rows, *, emphasised: str, title: str, label: str) -> None:
     """Draws the sorted ratios of every method as a line."""
-    import matplotlib
+    from matplotlib import colormaps
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(10, 5.5), layout="constrained")
-    colour = pyplot.get_cmap("tab20")
-    for i, (method, ratios) in enumerate(rows.items()):
-        width, order = (2.5, 3) if method == emphasised else (1, 2)
-        axes.plot(sorted(r for r in ratios if r is not None), label=method, color=colour(i), linewidth=width, zorder=order)
-    axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.set(title=title, xlabel="programs, sorted for each method", ylabel=label, ylim=(0.6, 1.2))
-    axes.legend(fontsize="small")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    with picture(path, (10, 5.5)) as (_, axes):
+        for i, (method, ratios) in enumerate(rows.items()):
+            width, order = (2.5, 3) if method == emphasised else (1, 2)
+            axes.plot(sorted(r for r in ratios if r is not None), label=method, color=colormaps["tab20"](i), linewidth=width, zorder=order)
+        axes.axhline(1.0, color="black", linewidth=0.8)
+        axes.set(title=title, xlabel="programs, sorted for each method", ylabel=label, ylim=(0.6, 1.2))
+        axes.legend(fontsize="small")
 
 
 def plot_programs(path: Path, rows: Rows, programs: Sequence[str], *, best: str, title: str, label: str) -> None:
@@ -36,24 +32,16 @@ def plot_programs(path: Path, rows: Rows, programs: Sequence[str], *, best: str,
     Args:
         best: the method that programs are ordered by.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     order = sorted(range(len(programs)), key=lambda i: -(rows[best][i] or 1.0))
-    figure, axes = pyplot.subplots(figsize=(10, 2 + 0.25 * len(order)), layout="constrained")
-    colour = pyplot.get_cmap("tab10")
-    for i, (method, ratios) in enumerate(rows.items()):
-        own = [nan if (ratio := ratios[p]) is None else ratio for p in order]
-        axes.scatter(own, range(len(order)), marker=MARKERS[i % len(MARKERS)], color=colour(i), label=method, zorder=3)
-    axes.axvline(1.0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(order)), [programs[i] for i in order])
-    axes.set(xlabel=f"{label}, geometric mean and 95 % by program in the legend", xscale="log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter("{x:g}")
-    axes.set_title(title, fontsize="medium")
-    axes.grid(axis="y", linewidth=0.4)
-    axes.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    with picture(path, (10, 2 + 0.25 * len(order))) as (_, axes):
+        for i, (method, ratios) in enumerate(rows.items()):
+            own = [nan if (ratio := ratios[p]) is None else ratio for p in order]
+            axes.scatter(own, range(len(order)), marker=MARKERS[i % len(MARKERS)], color=f"C{i}", label=method, zorder=3)
+        axes.axvline(1.0, color="black", linewidth=0.8)
+        axes.set_yticks(range(len(order)), [programs[i] for i in order])
+        axes.set(xlabel=f"{label}, geometric mean and 95 % by program in the legend", xscale="log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("{x:g}")
+        axes.set_title(title, fontsize="medium")
+        axes.grid(axis="y", linewidth=0.4)
+        axes.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)

@@ -60,7 +60,7 @@ def write_clang_config(
             Work is counted, not time: every machine chooses the same. Policies that are only guarded are not counted.
         jobs: how many trials of the guard run at once; of make's jobserver each but one takes a slot.
         lto: where clang links, it does so by lld, and with -flto the policies decide there.
-        bundle: copy the plugin, its vocabulary and the policies to the folder of the file, which names them relative to itself: the folder works
+        bundle: copy the plugin, its vocabularies and the policies to the folder of the file, which names them relative to itself: the folder works
             wherever it lies, on machines without this package, too.
         trust: whether code of the policies, their custom operators, may run in the compiler.
         uri: from a policy, once all have been checked, to the URI of its runner.
@@ -81,7 +81,7 @@ def write_clang_config(
     if bundle and len(names := [Path(file).name for _, _, file in runners]) > len(set(names)):
         raise PolicyError(f"{', '.join(names)}: expected policies of different names, to lie in one folder")
     options = [
-        f"-mlcb-vocabulary={place(toolchain.vocabulary())}",
+        *(f"-mlcb-{name}={place(file)}" for name, file in _vocabularies(policies).items()),
         *(f"-mlcb-runner={kind}:{place(Path(policy))}{_trusted(Path(policy))}" for kind, _, policy in runners),
     ]
     options += _guarding(candidates, jobs) if guard else []
@@ -106,6 +106,12 @@ def _sets_options(policy: Path) -> bool:
     """Return whether a policy sets options of LLVM."""
     made = _manifest(policy)
     return _record(made["task"]).sets_options(made["parameters"])
+
+
+def _vocabularies(policies: Sequence[Path]) -> dict[str, Path]:
+    """Return the vocabularies that policies may need, by the names that the plugin has for them: that of machine instructions where one names it."""
+    named = [_manifest(policy)["parameters"].get("vocabulary") for policy in policies]
+    return {name: toolchain.vocabulary(name) for name in toolchain.VOCABULARIES if name == "vocabulary" or toolchain.vocabulary_digest(name) in named}
 
 
 def _within(budget: float, policies: int) -> int:

@@ -13,13 +13,14 @@ import numpy as np
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.corpus.programs import ProgramsLike
 from mlcb_gym.envs import env_class
+from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
 from mlcb_gym.export.clang_config import runner_uri
 from mlcb_gym.rollout.network_policy import advice, answer, greedy
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
-from mlcb_gym.rollout.play import SplitEnv, observed, play_in_order
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 
 VALUE_TOLERANCE = 1e-4
@@ -86,7 +87,7 @@ def _disagreements(advice: Sequence[int | float], expected: Sequence[int | float
     return sum(not math.isclose(a, b, rel_tol=t, abs_tol=t) for a, b, t in zip(advice, expected, tolerances, strict=True))
 
 
-def greedy_observations(network: PolicyNetwork, envs: Sequence[SplitEnv], programs: Sequence[Any]) -> list[Observation]:
+def greedy_observations(network: PolicyNetwork, envs: Sequence[HalvedEnv], programs: Sequence[Any]) -> list[Observation]:
     """Return the observations of one greedy episode per program."""
     scripts = (observed(program, greedy(network, envs[0])) for program in programs)
     return [observation for seen in play_in_order(envs, scripts) for observation in seen]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym.picture import picture
 from mlcb_gym.reporting.runs import Group
 
 RATIO = "ratio to LLVM's own heuristic"
@@ -70,16 +71,9 @@ def actions_taken(steps: Sequence[int], shares: np.ndarray) -> str:
 
 
 def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     def write(path: Path) -> None:
-        figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-        draw(axes)
-        axes.grid(linewidth=0.3)
-        figure.savefig(path)
-        pyplot.close(figure)
+        with picture(path, size) as (_, axes):
+            draw(axes)
+            axes.grid(linewidth=0.3)
 
     return drawn(write)

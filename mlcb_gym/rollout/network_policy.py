@@ -11,10 +11,11 @@ from torch import nn
 from mlcb_gym.agents.network import PolicyNetwork
 from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.onnx.template import OnnxTemplate
 from mlcb_gym.rollout.advice import advice_of
-from mlcb_gym.rollout.play import Choose, Decide, Delegate, SplitEnv
+from mlcb_gym.rollout.play import Choose, Decide, Delegate
 from mlcb_gym.spec import acting_agent
 
 
@@ -37,7 +38,7 @@ def advice(network: PolicyNetwork, observation: Observation) -> int | float:
     return advice_of(answer(network, observation), observation)
 
 
-def greedy(network: PolicyNetwork, env: SplitEnv) -> Choose:
+def greedy(network: PolicyNetwork, env: HalvedEnv) -> Choose:
     """Return the policy that takes a network's best actions."""
     return lambda observation: env.action(advice(network, observation))
 

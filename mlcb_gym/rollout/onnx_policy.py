@@ -16,6 +16,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import read_manifest
+from mlcb_gym.regular_file import read_regular
 from mlcb_gym.rollout.advice import advice_of
 from mlcb_gym.rollout.play import Choose, Delegate
 from mlcb_gym.spec import acting_agent
@@ -90,9 +91,10 @@ def in_process(uri: str, observations: Sequence[Observation]) -> list[int | floa
 
 def _read(path: Path) -> bytes:
     """Return a model that runs in bounded time, as compilers demand it."""
-    if not path.is_file():
-        raise PolicyError(f"{path} is no regular file, expected an ONNX model")
-    model = path.read_bytes()
+    try:
+        model = read_regular(path)
+    except OSError as error:
+        raise PolicyError(f"{path}: {error.strerror}") from error
     _native.check_runs_once(str(path), model)
     return model
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from selectors import EVENT_READ, PollSelector
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
+from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost
 from mlcb_gym.rollout.trace import Trace
@@ -24,38 +25,6 @@ ATTEMPTS = 3
 
 LOOK_SECONDS = 1.0
 """The interval of checks on silent compilers: the deadline of one may have passed."""
-
-
-class SplitEnv(Protocol):
-    """An environment whose ``reset`` and ``step`` have two halves, and which says when the second one need not wait: see ``CompilerEnv``."""
-
-    @property
-    def takes_models(self) -> bool:
-        """Whether models in the compiler may take all further decisions."""
-
-    def action(self, advice: int | float) -> Action:
-        """Return the action of an advice."""
-
-    def send_reset(self, options: dict[str, Any] | None = None) -> None:
-        """The first half of ``reset``."""
-
-    def receive_reset(self) -> tuple[Observation, dict[str, Any]]:
-        """The second half of ``reset``."""
-
-    def send(self, action: Any) -> None:
-        """The first half of ``step``."""
-
-    def send_models(self, models: Sequence[bytes]) -> None:
-        """The first half of ``delegate``: the models that take all further decisions."""
-
-    def receive(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """The second half of ``step`` and ``delegate``."""
-
-    def ready(self) -> bool:
-        """Whether the second half returns at once."""
-
-    def fileno(self) -> int:
-        """The descriptor to wait on until ``ready``."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +121,12 @@ def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
     return seen
 
 
-def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterator[Result]:
+def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
+    """Play a script, and return its number and its result: ``play`` yields results in any order."""
+    return number, (yield from script)
+
+
+def play(envs: Sequence[HalvedEnv], scripts: Iterable[Script[Result]]) -> Iterator[Result]:
     """Play scripts, one per environment at a time, and yield their results as they finish.
 
     Which script goes on next depends on which compiler is faster: what scripts share, a random generator above all, makes runs differ.
@@ -166,12 +140,8 @@ def play(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> Iterato
         ready = _wait([lane for lane in lanes if lane.script is not None])
 
 
-def play_in_order(envs: Sequence[SplitEnv], scripts: Iterable[Script[Result]]) -> list[Result]:
+def play_in_order(envs: Sequence[HalvedEnv], scripts: Iterable[Script[Result]]) -> list[Result]:
     """Return the results of ``play`` in the order of the scripts, which does not depend on the compilers' speed."""
-
-    def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
-        return number, (yield from script)
-
     results = dict(play(envs, (numbered(number, script) for number, script in enumerate(scripts))))
     return [results[number] for number in sorted(results)]
 
@@ -183,7 +153,7 @@ class _Lane(Generic[Result]):
         scripts: where the next script comes from, for all lanes.
     """
 
-    def __init__(self, env: SplitEnv, scripts: Iterator[Script[Result]]) -> None:
+    def __init__(self, env: HalvedEnv, scripts: Iterator[Script[Result]]) -> None:
         self.env, self._scripts = env, scripts
         self.script: Script[Result] | None = None
 

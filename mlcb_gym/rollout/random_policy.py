@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.rollout.play import Choose, SplitEnv, observed, play_in_order
+from mlcb_gym.rollout.play import Choose, observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 
 
@@ -28,7 +29,7 @@ def random(rng: np.random.Generator) -> Choose:
     return choose
 
 
-def random_observations(envs: Sequence[SplitEnv], programs: Sequence[Any], episodes: int, seed: int) -> list[Observation]:
+def random_observations(envs: Sequence[HalvedEnv], programs: Sequence[Any], episodes: int, seed: int) -> list[Observation]:
     """Return every observation of random episodes, over programs that are each taken about equally often."""
     rng = np.random.default_rng(seed)
     scripts = (observed(program, random(own)) for program, own in zip(_drawn(programs, episodes, rng), rng.spawn(episodes), strict=True))

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.errors import SessionLost
-from mlcb_gym.rollout.play import Script, SplitEnv, name_of, persistent, play, replay
+from mlcb_gym.rollout.play import Script, name_of, persistent, play, replay
 from mlcb_gym.rollout.trace import Trace
 
 Actions = tuple[int, ...]
@@ -46,7 +47,7 @@ class Matrix:
         return chosen
 
 
-def evaluate_sequences(envs: Sequence[SplitEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
+def evaluate_sequences(envs: Sequence[HalvedEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
     """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again.
 
     Raises:

@@ -16,6 +16,8 @@ from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.session.request import Limits
 
 STOP_SECONDS = 5.0
+_LEADER = 'trap "" TERM; read _; kill -TERM 0; rm -rf -- "$0"; kill -KILL 0'
+"""The shell of a process group: those that it would kill at once could not be followed by the removal of their folder."""
 
 #: Return codes of a process that another one ended.
 _KILLED = frozenset(-number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
@@ -50,7 +52,7 @@ class ToolProcess:
                 stdout=null,
                 stderr=self._errors,
                 env=toolchain.environment(),
-                process_group=started.enter_context(_process_group()),
+                process_group=started.enter_context(_process_group(folder)),
             )
             started.callback(self._process.wait)
             started.callback(self._process.kill)
@@ -123,10 +125,10 @@ class ToolProcess:
 
 
 @contextmanager
-def _process_group() -> Iterator[int]:
-    """A process group that is killed at the end, and when this process dies before: a shell leads it that waits for that."""
+def _process_group(folder: Path) -> Iterator[int]:
+    """A process group that is killed at the end, and, with its folder, when this process dies before: a shell leads it that waits for that."""
     null = subprocess.DEVNULL
-    leader = subprocess.Popen(["/bin/sh", "-c", "read _; kill -KILL 0"], stdin=subprocess.PIPE, stdout=null, stderr=null, process_group=0)
+    leader = subprocess.Popen(["/bin/sh", "-c", _LEADER, folder], stdin=subprocess.PIPE, stdout=null, stderr=null, process_group=0)
     try:
         yield leader.pid
     finally:

@@ -15,6 +15,7 @@ from pathlib import Path
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import MlcbError, ToolchainError
+from mlcb_gym.session.sandbox import refusal
 
 SECONDS = 60.0
 FILES = 256
@@ -121,6 +122,7 @@ def _kernel() -> list[Check]:
     less = "environments, in as much of a sandbox as there is; mlcb serve with --sandbox partial or none"
     return [
         Check("Landlock", _landlock, newer.format("5.13"), less),
+        Check("whole sandbox", _whole_sandbox, newer.format("6.12"), less),
         Check("seccomp", _seccomp, newer.format("4.14"), less),
         Check("huge pages for code", _huge_pages, newer.format("6.1"), "everything; an episode begins some milliseconds later"),
     ]
@@ -191,6 +193,12 @@ def _landlock() -> str:
     if abi < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return f"ABI {abi}"
+
+
+def _whole_sandbox() -> str:
+    if said := refusal():
+        raise ToolchainError(said.rpartition("sandbox: ")[2])
+    return "files, signals, network, system calls"
 
 
 def _seccomp() -> str:

@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Seed embeddings of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec.
+"""Seed embeddings: of LLVM IR's opcodes, types and operands, in the format of LLVM's IR2Vec, and of machine instructions, in one like it.
 
-Entities are related by what stands beside what in real programs (`llvm-ir2vec triplets`: an opcode has a type, has operands, is
-followed by an opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with head + relation = tail, as IR2Vec (TACO 2020) does.
+Entities are related by what stands beside what in real programs (an opcode has a type, or what it writes, has operands, is followed by an
+opcode), and TransE (Bordes et al., NIPS 2013) finds vectors with head + relation = tail, as IR2Vec (TACO 2020) does.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlcb_gym.corpus.command import run
-from mlcb_gym.pipelines import OZ
-from mlcb_gym.toolchain import tool
+from mlcb_gym.pipelines import O2, OZ
+from mlcb_gym.toolchain import plugin, tool
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Head, tail, relation: numbers of `llvm-ir2vec entities`, and 0 type, 1 next, 2... operands.
+#: Head, tail, relation: numbers of `llvm-ir2vec entities`, or of the names of machine instructions; and 0 type, 1 next, 2... operands.
 Triplet = tuple[int, int, int]
 
+#: The same of machine instructions, by their names.
+NamedTriplet = tuple[str, str, int]
+
 _FIRST_TYPE, _FIRST_ARGUMENT = "FloatTy", "Function"
+_NEXT = 1
 
 
 @dataclass(frozen=True)
@@ -42,17 +46,35 @@ class TransE:
 
 def count_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[Triplet]:
     """Count each triplet in the modules, unoptimised and after -Oz (which makes phi and select)."""
-    total: Counter[Triplet] = Counter()
-    with ThreadPoolExecutor(jobs) as pool:
-        for counts in pool.map(_count_module, modules):
-            total += counts
-    return total
+    return _total(_count_module, modules, jobs)
+
+
+def count_machine_triplets(modules: Iterable[Path], *, jobs: int = 2) -> Counter[NamedTriplet]:
+    """Count each triplet in what code generation has of the modules before registers are allocated, after -O2."""
+    return _total(_count_machine_code, modules, jobs)
 
 
 def entities(module: Path) -> list[str]:
     """Return the keys of an LLVM vocabulary in LLVM's order."""
     lines = run((tool("llvm-ir2vec"), "entities", module), subject=str(module)).decode().splitlines()
     return [line.split("\t")[0] for line in lines if "\t" in line]
+
+
+def frequent(counts: Counter[NamedTriplet], least: int) -> tuple[list[str], list[str], Counter[Triplet]]:
+    """Return the opcodes and the kinds of operands that occur so often, by name, and the triplets of these as numbers: opcodes first."""
+    seen: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for (head, tail, relation), count in counts.items():
+        seen[0][head] += count * (relation == _NEXT)
+        seen[relation != _NEXT][tail] += count
+    opcodes, operands = (sorted(name for name, count in names.items() if count >= least) for names in seen)
+    heads = {name: number for number, name in enumerate(opcodes)}
+    tails = {name: number for number, name in enumerate(operands, start=len(opcodes))}
+    numbered: Counter[Triplet] = Counter()
+    for (head, tail, relation), count in counts.items():
+        of_tail = heads if relation == _NEXT else tails
+        if head in heads and tail in of_tail:
+            numbered[heads[head], of_tail[tail], relation] += count
+    return opcodes, operands, numbered
 
 
 def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
@@ -87,6 +109,11 @@ def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
 def as_json(names: Sequence[str], vectors: "Tensor") -> str:
     """Return a vocabulary as LLVM reads it: three sections, a vector a line."""
     first = {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
+    return sections_as_json(first, names, vectors)
+
+
+def sections_as_json(first: Mapping[str, int], names: Sequence[str], vectors: "Tensor") -> str:
+    """Return a vocabulary of sections that begin at these of its names, a vector a line."""
     ends = [*list(first.values())[1:], len(names)]
     sections = []
     for (section, start), end in zip(first.items(), ends, strict=True):
@@ -100,6 +127,22 @@ def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Ten
 
     distance: Tensor = (embedding(head, vectors) + embedding(relation, relations) - embedding(tail, vectors)).norm(dim=1)
     return distance
+
+
+def _total(count: Callable[[Path], Counter[Any]], modules: Iterable[Path], jobs: int) -> Counter[Any]:
+    total: Counter[Any] = Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        for counts in pool.map(count, modules):
+            total += counts
+    return total
+
+
+def _count_machine_code(module: Path) -> Counter[NamedTriplet]:
+    optimized = run((tool("opt"), f"-passes={O2}", module, "-o", "-"), subject=str(module))
+    allocator = (f"-load={plugin()}", "-regalloc=mlcb", "-mlcb-machine-triplets=-")
+    triplets = run((tool("llc"), *allocator, "-O2", "-filetype=null", "-", "-o", "-"), subject=str(module), stdin=optimized)
+    lines = (line.split("\t") for line in triplets.decode().splitlines())
+    return Counter((head, tail, int(relation)) for head, tail, relation in lines)
 
 
 def _count_module(module: Path) -> Counter[Triplet]:

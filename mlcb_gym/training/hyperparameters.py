@@ -3,6 +3,7 @@
 
 import inspect
 import json
+import re
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -108,26 +109,21 @@ def json_or_text(text: str) -> Any:
 
 
 def documented(made: type) -> dict[str, str]:
-    """Return the meanings in the ``Args:`` of the docstrings of a class and its bases, by name.
+    """Return the meanings in the docstrings of a class and its bases, see ``arguments_in``."""
+    found: dict[str, str] = {}
+    for base in reversed(made.__mro__):
+        found |= arguments_in(vars(base).get("__doc__") or "")
+    return found
+
+
+ARGUMENT = re.compile(r"^    (\w+): (.+?)(?=^    \w|\Z)", re.MULTILINE | re.DOTALL)
+"""A name and its meaning, whose further lines are indented."""
+
+
+def arguments_in(docstring: str) -> dict[str, str]:
+    """Return the meanings in the ``Args:`` of a docstring, by name.
 
     Example: of ``"Args:\\n    lr: the learning\\n        rate."`` that is ``{"lr": "the learning rate"}``.
     """
-    found: dict[str, str] = {}
-    for base in reversed(made.__mro__):
-        found |= _arguments(inspect.cleandoc(vars(base).get("__doc__") or ""))
-    return {name: meaning.rstrip(".").replace("``", "") for name, meaning in found.items()}
-
-
-def _arguments(docstring: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    name = ""
-    for line in docstring.partition("Args:\n")[2].splitlines():
-        indent = len(line) - len(line.lstrip())
-        if not indent:
-            break
-        if indent == 4:
-            name, _, text = line.strip().partition(": ")
-            found[name] = text
-        else:
-            found[name] += f" {line.strip()}"
-    return found
+    listed = inspect.cleandoc(docstring).partition("Args:\n")[2].partition("\n\n")[0]
+    return {name: " ".join(meaning.replace("``", "").split()).rstrip(".") for name, meaning in ARGUMENT.findall(listed)}

@@ -15,7 +15,7 @@ from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.recipe import Recipe
 from mlcb_gym.training.recorded import RecordedDecisions
-from mlcb_gym.training.training_env import Environment, TrainingEnv
+from mlcb_gym.training.training_env import Environment, training_env
 
 
 class OfflineAlgorithm(MARWIL):
@@ -24,19 +24,14 @@ class OfflineAlgorithm(MARWIL):
     def setup(self, config: AlgorithmConfig) -> None:
         super().setup(config)
         recipe: Offline = self.config.recipe
-        self.offline_data = RecordedDecisions(recipe.episodes, self._env.unwrapped.envs[0], recipe.seed, rewarded=recipe.rewarded)
+        self.offline_data = RecordedDecisions(recipe.episodes, training_env(self).unwrapped.envs[0], recipe.seed, rewarded=recipe.rewarded)
 
     def training_step(self) -> None:
         recipe: Offline = self.config.recipe
         for _ in range(-(-recipe.steps_per_iteration // recipe.batch)):
             super().training_step()
-            self._env.sampled.steps += recipe.batch
+            training_env(self).sampled.steps += recipe.batch
         self.env_runner_group.sync_weights(from_worker_or_learner_group=self.learner_group)
-
-    @property
-    def _env(self) -> TrainingEnv:
-        env: TrainingEnv = self.env_runner.env.env
-        return env
 
 
 class OfflineConfig(MARWILConfig):

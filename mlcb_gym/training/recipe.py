@@ -149,7 +149,7 @@ class Recipe(ABC):
                 create_env_on_local_worker=True,  # what is known of the environment is asked of it
                 gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
             )
-            .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model_config(environment.env_class, self.network)))
+            .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model_config(environment.id, self.network)))
             .debugging(seed=self.seed, log_level="ERROR")
             .reporting(min_time_s_per_iteration=0, metrics_num_episodes_for_smoothing=100)
         )

@@ -10,6 +10,7 @@ from ray.tune import ExperimentAnalysis, Result, ResultGrid
 from rich.table import Table
 
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.picture import picture
 from mlcb_gym.training.checkpoints import link
 from mlcb_gym.training.trial import RATIO
 
@@ -93,24 +94,21 @@ def link_best(output: Path, found: Sequence[Outcome]) -> Path | None:
 
 def draw(path: Path, found: Sequence[Outcome]) -> None:
     """Draw the validations of all trials, and their hyperparameters as parallel coordinates, coloured by their best ratios."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
 
     tried = [outcome for outcome in found if outcome.curve]
     if not tried:
         return
-    norm = matplotlib.colors.Normalize(tried[0].best, tried[-1].best)
-    colours = [pyplot.get_cmap("viridis")(norm(outcome.best)) for outcome in tried]
-    figure, (curves, parallel) = pyplot.subplots(2, 1, figsize=(10, 9), layout="constrained")
-    for outcome, colour in zip(tried, colours, strict=True):
-        curves.plot(*zip(*outcome.curve, strict=True), color=colour, marker=".", linewidth=1)
-    curves.set(title="validation", xlabel="environment steps", ylabel="ratio to LLVM's own heuristic")
-    _draw_parallel(parallel, tried, colours)
-    figure.colorbar(pyplot.cm.ScalarMappable(norm, "viridis"), ax=[curves, parallel], label="best ratio of the trial")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    norm = Normalize(tried[0].best, tried[-1].best)
+    colours = [colormaps["viridis"](norm(outcome.best)) for outcome in tried]
+    with picture(path, (10, 9), rows=2) as (figure, (curves, parallel)):
+        for outcome, colour in zip(tried, colours, strict=True):
+            curves.plot(*zip(*outcome.curve, strict=True), color=colour, marker=".", linewidth=1)
+        curves.set(title="validation", xlabel="environment steps", ylabel="ratio to LLVM's own heuristic")
+        _draw_parallel(parallel, tried, colours)
+        figure.colorbar(ScalarMappable(norm, "viridis"), ax=[curves, parallel], label="best ratio of the trial")
 
 
 def _draw_parallel(axes: Any, tried: Sequence[Outcome], colours: Sequence[Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from mlcb_gym.envs import class_of
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints, read_run
 from mlcb_gym.training.curves import TENSORBOARD, Curves
@@ -108,7 +109,7 @@ def _say_what_is_saved(
     if kind is not KeyboardInterrupt:
         return
     last = Checkpoints(output).path("last")
-    task = getattr(environment.env_class, "task", environment.id)
+    task = getattr(class_of(environment.id), "task", environment.id)
     said = f"interrupted before the first checkpoint: {output} holds no run"
     if last is not None:
         iteration = read_run(last)["progress"]["iteration"]

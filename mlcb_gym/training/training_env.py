@@ -34,12 +34,6 @@ class Environment:
         """The same environment with episodes of whole programs, as policies are deployed."""
         return replace(self, arguments={name: value for name, value in self.arguments.items() if name != "episode"})
 
-    @property
-    def env_class(self) -> type:
-        """The class of the sub-environments."""
-        entry_point = gymnasium.spec(self.id).entry_point
-        return gymnasium.envs.registration.load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point  # type: ignore[return-value]
-
     def make(self, num_envs: int, **overrides: Any) -> VectorEnv[Any, Any, Any]:
         """Return the environments."""
         return gymnasium.make_vec(self.id, num_envs=num_envs, vectorization_mode="vector_entry_point", **{**self.arguments, **overrides})

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "channel/Deadline.h"
-#include "channel/FileDescriptor.h"
 #include "spec/Error.h"
+#include "spec/FileDescriptor.h"
 
 #include <cstddef>
 #include <functional>

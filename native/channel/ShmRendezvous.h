@@ -2,8 +2,8 @@
 // Shared memory with a compiler that somebody else starts: it is handed over at a Unix socket, named by a path.
 #pragma once
 
-#include "channel/FileDescriptor.h"
 #include "channel/Rendezvous.h"
+#include "spec/FileDescriptor.h"
 
 #include <string>
 #include <sys/types.h>

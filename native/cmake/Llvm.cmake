@@ -45,4 +45,5 @@ if(MLCB_WORKER_SOURCES)
 endif()
 
 # Beside the plugin, where it looks: in an editable install the package's own data lies elsewhere.
-install(FILES ${PROJECT_SOURCE_DIR}/mlcb_gym/data/ir2vec-300d.json DESTINATION mlcb_gym/data COMPONENT python)
+install(FILES ${PROJECT_SOURCE_DIR}/mlcb_gym/data/ir2vec-300d.json ${PROJECT_SOURCE_DIR}/mlcb_gym/data/mir-100d.json DESTINATION mlcb_gym/data
+        COMPONENT python)

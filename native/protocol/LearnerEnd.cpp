@@ -111,29 +111,21 @@ void LearnerEnd::ask(size_t Agent) {
     Mask.assign(Tensors.Views[static_cast<size_t>(At)].Bytes.begin(), Tensors.Views[static_cast<size_t>(At)].Bytes.end());
 }
 
-AdviceKind LearnerEnd::asked() const { return Asking ? Spec->Task.Agents[*Asking].Advice.Kind : AdviceKind::Argmax; }
+/// Null where no observation waits for advice.
+const AdviceSpec *LearnerEnd::asking() const { return Asking ? &Spec->Task.Agents[*Asking].Advice : nullptr; }
+
+AdviceKind LearnerEnd::asked() const { return Asking ? asking()->Kind : AdviceKind::Argmax; }
 
 Expected<void> LearnerEnd::advise(int64_t Index, Deadline Until) {
-  if (Asking && asked() == AdviceKind::Argmax)
-    if (auto Why = objection(Spec->Task.Agents[*Asking].Advice, Mask, Index))
-      return misplaced(*Why);
-  return answer(AdviceKind::Argmax, &Index, Until);
+  return checkAdvice(asking(), Mask, Index).and_then([&] { return answer(&Index, Until); });
 }
 
 Expected<void> LearnerEnd::advise(double Value, Deadline Until) {
-  if (Asking && asked() == AdviceKind::Value)
-    if (auto Why = objection(Spec->Task.Agents[*Asking].Advice, Value))
-      return misplaced(*Why);
-  return answer(AdviceKind::Value, &Value, Until);
+  return checkAdvice(asking(), Value).and_then([&] { return answer(&Value, Until); });
 }
 
-Expected<void> LearnerEnd::answer(AdviceKind Kind, const void *Eight, Deadline Until) {
-  if (!Asking)
-    return misplaced("advice was given where no observation asks for it");
-  if (asked() != Kind)
-    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value" : "the agent asks for a value, not for an index");
-  const auto Agent = static_cast<uint8_t>(*Asking);
-  Asking.reset();
+Expected<void> LearnerEnd::answer(const void *Eight, Deadline Until) {
+  const auto Agent = static_cast<uint8_t>(*std::exchange(Asking, std::nullopt));
   return Link.send(FrameKind::Advice, {static_cast<const std::byte *>(Eight), 8}, Until, Agent);
 }
 

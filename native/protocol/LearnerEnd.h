@@ -62,7 +62,8 @@ public:
 private:
   Expected<BoundSpec> askFor(const Hello &Asked, Deadline Until);
   Expected<void> bind(BoundSpec Bound, const std::vector<std::string> &Wanted, Measure When);
-  Expected<void> answer(AdviceKind Kind, const void *Eight, Deadline Until);
+  const AdviceSpec *asking() const;
+  Expected<void> answer(const void *Eight, Deadline Until);
   Expected<void> decode(const Frame &Got, Message &Into);
   void ask(size_t Agent);
 

@@ -47,15 +47,16 @@ Expected<Hello> Hello::fromJson(std::string_view Text) {
   const Json Given = parseJson(Text);
   if (!Given.is_object())
     return fail(ErrorKind::ProtocolError, "a Hello whose payload is not a JSON object");
+  const Hello Default;
   auto Metrics = stringList(member(Given, "metrics"));
   if (!Metrics)
     return Unexpected(Metrics.error());
-  auto When = readMeasure(stringOf(member(Given, "measure"), name(Measure::Always)));
+  auto When = readMeasure(stringOf(member(Given, "measure"), name(Default.When)));
   if (!When)
     return Unexpected(When.error());
   const Json &Parameters = member(Given, "parameters");
-  return Hello{stringOf(member(Given, "task")), Parameters.is_null() ? "{}" : dumpJson(Parameters),
-               stringOf(member(Given, "serializer"), "bitstream"), std::move(*Metrics), *When};
+  return Hello{stringOf(member(Given, "task")), Parameters.is_null() ? Default.Parameters : dumpJson(Parameters),
+               stringOf(member(Given, "serializer"), Default.Serializer), std::move(*Metrics), *When};
 }
 
 } // namespace mlcb

@@ -2,11 +2,6 @@
 #include "protocol/MlgoEnd.h"
 
 namespace mlcb {
-namespace {
-
-Unexpected misplaced(const std::string &What) { return fail(ErrorKind::InvalidArgument, What); }
-
-} // namespace
 
 Expected<Message> MlgoEnd::receive(Deadline Until) {
   auto Ready = readable(Until);
@@ -79,28 +74,16 @@ Expected<Message> MlgoEnd::over() const {
 }
 
 Expected<void> MlgoEnd::advise(int64_t Index, Deadline Until) {
-  const AgentSpec &Agent = Spec.Task.Agents[0];
-  if (Asking && asked() == AdviceKind::Argmax) {
-    const int Mask = Agent.maskIndex();
-    const auto Legal = Mask < 0 ? std::span<const std::byte>() : Views[static_cast<size_t>(Mask)].Bytes;
-    if (auto Why = objection(Agent.Advice, Legal, Index))
-      return misplaced(*Why);
-  }
-  return send(AdviceKind::Argmax, Binding ? Binding->encode(Index) : std::vector<std::byte>(), Until);
+  const int At = Spec.Task.Agents[0].maskIndex();
+  const auto Mask = Asking && At >= 0 ? Views[static_cast<size_t>(At)].Bytes : std::span<const std::byte>();
+  return checkAdvice(asking(), Mask, Index).and_then([&] { return send(Binding->encode(Index), Until); });
 }
 
 Expected<void> MlgoEnd::advise(double Value, Deadline Until) {
-  if (Asking && asked() == AdviceKind::Value)
-    if (auto Why = objection(Spec.Task.Agents[0].Advice, Value))
-      return misplaced(*Why);
-  return send(AdviceKind::Value, Binding ? Binding->encode(Value) : std::vector<std::byte>(), Until);
+  return checkAdvice(asking(), Value).and_then([&] { return send(Binding->encode(Value), Until); });
 }
 
-Expected<void> MlgoEnd::send(AdviceKind Kind, std::span<const std::byte> Bytes, Deadline Until) {
-  if (!Asking)
-    return misplaced("advice was given where no observation asks for it");
-  if (asked() != Kind)
-    return misplaced(Kind == AdviceKind::Value ? "the agent asks for an index, not for a value" : "the agent asks for a value, not for an index");
+Expected<void> MlgoEnd::send(std::span<const std::byte> Bytes, Deadline Until) {
   if (!Link)
     return fail(ErrorKind::PeerGone, "the channel is closed");
   Asking = false;

@@ -62,7 +62,8 @@ private:
   void take(MlgoRecord Record);
   Expected<bool> listen(Deadline Until);
   Expected<Message> over() const;
-  Expected<void> send(AdviceKind Kind, std::span<const std::byte> Bytes, Deadline Until);
+  const AdviceSpec *asking() const { return Asking ? &Spec.Task.Agents[0].Advice : nullptr; }
+  Expected<void> send(std::span<const std::byte> Bytes, Deadline Until);
 
   std::unique_ptr<Channel> Link;
   BoundSpec Spec;

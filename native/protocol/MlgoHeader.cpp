@@ -11,8 +11,6 @@
 namespace mlcb {
 namespace {
 
-constexpr double Unbounded = 1e9;
-
 // C's names, in the order of DType. Where two types have one name, the first is meant when it is read.
 constexpr std::array<std::string_view, 12> TypeNames{"int8_t", "int16_t", "int32_t",  "int64_t",  "uint8_t",  "float",
                                                      "double", "uint8_t", "uint16_t", "uint32_t", "uint64_t", ""};

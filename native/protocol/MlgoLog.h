@@ -2,8 +2,8 @@
 // Files in LLVM's format: what its advisors, or ours, saw, decided and earned.
 #pragma once
 
-#include "channel/FileDescriptor.h"
 #include "protocol/Mlgo.h"
+#include "spec/FileDescriptor.h"
 
 namespace mlcb {
 

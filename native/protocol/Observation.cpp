@@ -5,6 +5,19 @@
 #include <cmath>
 
 namespace mlcb {
+namespace {
+
+Unexpected invalid(std::string Why) { return fail(ErrorKind::InvalidArgument, std::move(Why)); }
+
+Expected<void> checkKind(const AdviceSpec *Asked, AdviceKind Given) {
+  if (!Asked)
+    return invalid("advice was given where no observation asks for it");
+  if (Asked->Kind != Given)
+    return invalid(Given == AdviceKind::Value ? "the agent asks for an index, not for a value" : "the agent asks for a value, not for an index");
+  return {};
+}
+
+} // namespace
 
 Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const std::string> Names) {
   const auto &Metrics = Spec.Task.Metrics;
@@ -12,25 +25,28 @@ Expected<std::vector<bool>> wantMetrics(const BoundSpec &Spec, std::span<const s
   for (const std::string &Name : Names) {
     auto Found = std::ranges::find(Metrics, std::string_view(Name), &TensorSpec::Name);
     if (Found == Metrics.end())
-      return fail(ErrorKind::InvalidArgument, std::string(Spec.Task.Name) + ": it has no metric '" + Name + "'");
+      return invalid(std::string(Spec.Task.Name) + ": it has no metric '" + Name + "'");
     Wanted[static_cast<size_t>(Found - Metrics.begin())] = true;
   }
   return Wanted;
 }
 
-std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index) {
-  const bool InRange = Index >= 0 && Index < Asked.Choices.Size;
+Expected<void> checkAdvice(const AdviceSpec *Asked, std::span<const std::byte> Mask, int64_t Index) {
+  if (auto Asks = checkKind(Asked, AdviceKind::Argmax); !Asks)
+    return Asks;
+  const bool InRange = Index >= 0 && Index < Asked->Choices.Size;
   const auto At = static_cast<size_t>(Index);
   if (InRange && (Mask.empty() || (At < Mask.size() && Mask[At] != std::byte{})))
     return {};
-  return "advice " + std::to_string(Index) + " for " + std::string(Asked.Name) +
-         (InRange ? " is masked" : " is not one of " + std::to_string(Asked.Choices.Size) + " choices");
+  return invalid("advice " + std::to_string(Index) + " for " + std::string(Asked->Name) +
+                 (InRange ? " is masked" : " is not one of " + std::to_string(Asked->Choices.Size) + " choices"));
 }
 
-std::optional<std::string> objection(const AdviceSpec &Asked, double Value) {
-  if (!std::isnan(Value))
-    return {};
-  return "advice for " + std::string(Asked.Name) + " is NaN, expected a number";
+Expected<void> checkAdvice(const AdviceSpec *Asked, double Value) {
+  auto Asks = checkKind(Asked, AdviceKind::Value);
+  if (Asks && std::isnan(Value))
+    return invalid("advice for " + std::string(Asked->Name) + " is NaN, expected a number");
+  return Asks;
 }
 
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When) {

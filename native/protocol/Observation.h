@@ -6,7 +6,6 @@
 #include "protocol/Messages.h"
 #include "spec/TaskSpec.h"
 
-#include <optional>
 #include <span>
 
 namespace mlcb {
@@ -26,11 +25,12 @@ struct ObservationLayout {
   std::span<const TensorSpec> of(FrameKind Kind) const { return std::span(Tensors).first(hasMetrics(Kind) ? Tensors.size() : Inputs); }
 };
 
-/// Why an index is no advice that the agent may get, in one clause; nothing where it is. An empty mask allows every choice.
-std::optional<std::string> objection(const AdviceSpec &Asked, std::span<const std::byte> Mask, int64_t Index);
+/// An InvalidArgument, in one clause, where an index is no advice that the agent may get. Asked is null where no observation asks; an empty mask
+/// allows every choice.
+Expected<void> checkAdvice(const AdviceSpec *Asked, std::span<const std::byte> Mask, int64_t Index);
 
 /// Likewise of a value, which is a number.
-std::optional<std::string> objection(const AdviceSpec &Asked, double Value);
+Expected<void> checkAdvice(const AdviceSpec *Asked, double Value);
 
 /// One for each agent.
 std::vector<ObservationLayout> observationLayouts(const BoundSpec &Spec, const std::vector<bool> &WantedMetrics, Measure When);

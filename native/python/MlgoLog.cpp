@@ -13,8 +13,6 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
-nb::str text(std::string_view Text) { return nb::steal<nb::str>(PyUnicode_DecodeUTF8(Text.data(), static_cast<Py_ssize_t>(Text.size()), "replace")); }
-
 nb::dict arrays(std::span<const TensorSpec> Specs, std::span<const std::byte> Packed) {
   std::vector<TensorView> Views;
   for (size_t I = 0, Offset = 0; I < Specs.size(); ++I) {
@@ -37,8 +35,8 @@ public:
       throw nb::stop_iteration();
     nb::object Score = nb::none();
     if (Entry->Score)
-      Score = nb::object(arrays({&*Log.header().Score, 1}, *Entry->Score)[text(Log.header().Score->Name)]);
-    return nb::make_tuple(text(Entry->Context), Entry->Number, arrays(Log.header().Features, Entry->Tensors), Score);
+      Score = nb::object(arrays({&*Log.header().Score, 1}, *Entry->Score)[toStr(Log.header().Score->Name)]);
+    return nb::make_tuple(toStr(Entry->Context), Entry->Number, arrays(Log.header().Features, Entry->Tensors), Score);
   }
 
 private:
@@ -54,7 +52,7 @@ public:
     std::vector<Given> Keep;
     std::vector<std::span<const std::byte>> Raw;
     for (const TensorSpec &Spec : Header.Features) {
-      const nb::str Name = text(Spec.Name);
+      const nb::str Name = toStr(Spec.Name);
       if (!Tensors.contains(Name))
         raise({ErrorKind::InvalidArgument, "tensor " + std::string(Spec.Name) + " is missing"});
       Raw.push_back(Keep.emplace_back(Spec, Tensors[Name]).view().Bytes);

@@ -54,12 +54,6 @@ Expected<std::unique_ptr<Channel>> reach(const Uri &Where, Deadline Until, const
   return Place ? (*Place)->connect(Until, Interrupted) : Unexpected(Place.error());
 }
 
-template <class Runner> Expected<std::unique_ptr<ModelRunner>> upcast(Expected<std::unique_ptr<Runner>> From) {
-  if (!From)
-    return Unexpected(From.error());
-  return std::unique_ptr<ModelRunner>(std::move(*From));
-}
-
 Expected<std::unique_ptr<ModelRunner>> openRemote(const Uri &Where, const InterruptCheck &Interrupted) {
   if (Where.Path.empty())
     return Where.invalid(Forms);
@@ -69,9 +63,9 @@ Expected<std::unique_ptr<ModelRunner>> openRemote(const Uri &Where, const Interr
   Options->Interrupted = Interrupted;
   const Deadline Until = after(Options->ConnectSeconds);
   if (Where.Scheme == "pipe")
-    return upcast(RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until));
+    return RemoteRunner::connect(std::string(Where.Path), std::move(*Options), Until);
   auto Link = reach(Where, Until, Interrupted);
-  return Link ? upcast(RemoteRunner::accept(std::move(*Link), std::move(*Options), Until)) : Unexpected(Link.error());
+  return Link ? RemoteRunner::accept(std::move(*Link), std::move(*Options), Until) : Unexpected(Link.error());
 }
 
 /// The path of a policy, whose URI has no other options.
@@ -81,9 +75,7 @@ Expected<std::string> pathOf(const Uri &Where, std::span<const std::string_view>
   return Where.allow(Options).map([&] { return std::string(Where.Path); });
 }
 
-Expected<std::unique_ptr<ModelRunner>> openAot(const Uri &Where, const InterruptCheck &) {
-  return pathOf(Where, {}).and_then([](const std::string &Path) { return upcast(AotRunner::open(Path)); });
-}
+Expected<std::unique_ptr<ModelRunner>> openAot(const Uri &Where, const InterruptCheck &) { return pathOf(Where, {}).and_then(AotRunner::open); }
 
 /// A policy's own operators are code, which runs only where the URI trusts it.
 Expected<std::unique_ptr<ModelRunner>> openOnnx(const Uri &Where, const InterruptCheck &) {

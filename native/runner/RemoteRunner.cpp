@@ -209,8 +209,8 @@ Expected<int64_t> RemoteRunner::choose(size_t Agent) {
     return Unexpected(Index.error());
   if (!*Index)
     return Models[Agent]->choose(mask(Agent));
-  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, std::as_bytes(mask(Agent)), **Index))
-    return Link.refuse({ErrorKind::ProtocolError, std::move(*Why)});
+  if (auto Allowed = checkAdvice(&Spec.Task.Agents[Agent].Advice, std::as_bytes(mask(Agent)), **Index); !Allowed)
+    return Link.refuse({ErrorKind::ProtocolError, std::move(Allowed.error().Message)});
   return **Index;
 }
 
@@ -220,8 +220,8 @@ Expected<double> RemoteRunner::value(size_t Agent) {
     return Unexpected(Value.error());
   if (!*Value)
     return Models[Agent]->value();
-  if (auto Why = objection(Spec.Task.Agents[Agent].Advice, **Value))
-    return Link.refuse({ErrorKind::ProtocolError, std::move(*Why)});
+  if (auto Allowed = checkAdvice(&Spec.Task.Agents[Agent].Advice, **Value); !Allowed)
+    return Link.refuse({ErrorKind::ProtocolError, std::move(Allowed.error().Message)});
   return **Value;
 }
 

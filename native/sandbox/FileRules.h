@@ -2,8 +2,8 @@
 // The files that a process may open, and whom it may signal: Linux's Landlock.
 #pragma once
 
-#include "channel/FileDescriptor.h"
 #include "spec/Error.h"
+#include "spec/FileDescriptor.h"
 
 #include <cstdint>
 #include <optional>

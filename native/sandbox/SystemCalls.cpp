@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sandbox/SystemCalls.h"
 
-#include "channel/FileDescriptor.h"
+#include "spec/FileDescriptor.h"
 
 #include <cerrno>
 #include <fcntl.h>

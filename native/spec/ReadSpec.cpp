@@ -9,7 +9,6 @@ namespace mlcb {
 namespace {
 
 constexpr size_t MaxAgents = 256; // a frame names its agent in one byte
-constexpr double Unbounded = 1e9;
 
 /// Reads the members of a declaration, and remembers the first thing that is wrong with it.
 class Reader {

@@ -13,6 +13,9 @@ std::string typeAndShape(const Json &Tensor);
 /// The role of TensorRole::AddedMetric in the JSON of a bound spec.
 inline constexpr const char *AddedMetric = "added metric";
 
+/// A tensor that is declared without bounds is between minus this and this.
+inline constexpr double Unbounded = 1e9;
+
 /// No larger dimension is ever bound.
 inline constexpr int64_t MaxDimension = 1 << 24;
 

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.report import cpu
 from mlcb_gym.envs import env_class
 from mlcb_gym.evaluation.statistics import Estimate, estimate
+from mlcb_gym.picture import picture
 from mlcb_gym.rollout.trace import geomean
 from scripts.study.plan import MINUTES, SEARCH, SEEDS, SPLITS, START, SUBJECTS, Cell
 from scripts.study.play import Result
@@ -173,28 +174,19 @@ def _ends(row: Row) -> Sequence[float]:
 
 def plot(path: Path, tables: Mapping[str, Sequence[Row]]) -> None:
     """Draws a panel for each task: every method's mean over the test programs, and its interval."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     heights = [max(len(lines), 1) for lines in tables.values()]
-    figure, panels = pyplot.subplots(
-        len(tables), figsize=(9, 1.5 + 0.3 * sum(heights)), height_ratios=heights, sharex=True, squeeze=False, layout="constrained"
-    )
-    for axes, (task, lines) in zip(panels[:, 0], tables.items(), strict=True):
-        for place, row in enumerate(lines):
-            found = row.estimates["test"]
-            if found.by_project:
-                axes.plot([found.by_project.low, found.by_project.high], [place, place], color="tab:blue", linewidth=2)
-            axes.plot(row.seeds, [place] * len(row.seeds), "|", color="black")
-            axes.plot(found.mean, place, "o", color="tab:blue")
-        axes.axvline(1.0, color="black", linewidth=0.8)
-        axes.set_yticks(range(len(lines)), [f"{row.method} ({row.estimates['test'].mean:.4f})" for row in lines])
-        axes.set_title(task, fontsize="medium", loc="left")
-        axes.invert_yaxis()
-        axes.grid(axis="x", linewidth=0.4)
     least = min((low for lines in tables.values() for row in lines for low in _ends(row)), default=1.0)
-    panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(min(0.9, least - 0.02), TOO_LARGE + 0.02))
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    with picture(path, (9, 1.5 + 0.3 * sum(heights)), rows=len(tables), height_ratios=heights, sharex=True, squeeze=False) as (_, panels):
+        for axes, (task, lines) in zip(panels[:, 0], tables.items(), strict=True):
+            for place, row in enumerate(lines):
+                found = row.estimates["test"]
+                if found.by_project:
+                    axes.plot([found.by_project.low, found.by_project.high], [place, place], color="tab:blue", linewidth=2)
+                axes.plot(row.seeds, [place] * len(row.seeds), "|", color="black")
+                axes.plot(found.mean, place, "o", color="tab:blue")
+            axes.axvline(1.0, color="black", linewidth=0.8)
+            axes.set_yticks(range(len(lines)), [f"{row.method} ({row.estimates['test'].mean:.4f})" for row in lines])
+            axes.set_title(task, fontsize="medium", loc="left")
+            axes.invert_yaxis()
+            axes.grid(axis="x", linewidth=0.4)
+        panels[-1, 0].set(xlabel="ratio to LLVM's heuristic, test programs", xlim=(min(0.9, least - 0.02), TOO_LARGE + 0.02))

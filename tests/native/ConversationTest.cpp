@@ -135,11 +135,11 @@ TEST_F(Conversation, AdviceBeyondTheChoicesIsRefusedByTheCompiler) {
   }
 }
 
-TEST(Objection, MaskShorterThanTheChoicesBarsTheRest) {
+TEST(Advice, MaskShorterThanTheChoicesBarsTheRest) {
   const AdviceSpec Asked = smallSpec().Task.Agents[0].Advice;
-  EXPECT_FALSE(objection(Asked, bytes({0, 1}), 1));
-  EXPECT_TRUE(objection(Asked, bytes({0, 1}), 2));
-  EXPECT_FALSE(objection(Asked, {}, 2));
+  EXPECT_TRUE(succeeds(checkAdvice(&Asked, bytes({0, 1}), 1)));
+  EXPECT_TRUE(failsWith(checkAdvice(&Asked, bytes({0, 1}), 2), ErrorKind::InvalidArgument, "advice 2 for subsequence is masked"));
+  EXPECT_TRUE(succeeds(checkAdvice(&Asked, {}, 2)));
 }
 
 /// The second agent is advised a value.

@@ -101,9 +101,7 @@ def play(env: FunctionSizeEnv, choose: Choose) -> None:
         assert not truncated
 
 
-def outputs(
-    source: Path, folder: Path, choose: Choose, *, episodes: int, flags: tuple[str, ...] = (), made: type[FunctionSizeEnv] = FunctionSizeEnv
-) -> set[str]:
+def outputs(made: type[FunctionSizeEnv], source: Path, folder: Path, choose: Choose, *, episodes: int, flags: tuple[str, ...] = ()) -> set[str]:
     """Return the outputs of the program after each of several episodes; one that fails to run prints its exit status."""
     module, changed = folder / "program.bc", folder / "changed.bc"
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)

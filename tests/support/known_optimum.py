@@ -15,8 +15,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
+from mlcb_gym.envs.halves import HalvedEnv, Info, Step
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.envs.record import TaskRecord
+from mlcb_gym.envs.record import Action, Observation, TaskRecord
 from mlcb_gym.spec import TaskSpec
 
 OPTIMUM = 0.96
@@ -39,7 +40,7 @@ class ToyTiming:
     waiting = 0.0
 
 
-class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
+class ToyEnv(HalvedEnv):
     """One episode at a time; ``info`` carries ``program`` and ``ratio`` as a compiler's environment does."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # type: ignore[misc]
@@ -71,17 +72,21 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     def ratio(self) -> float:
         return float(self._size / self._oz)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        super().reset(seed=seed)
+    def action(self, advice: int | float) -> int:
+        return int(advice)
+
+    def send_reset(self, options: dict[str, Any] | None = None) -> None:
         drawn = self.programs[self.np_random.integers(len(self.programs))]
         self._program = (options or {}).get("program", drawn)
         index = int(self._program.split(":")[1])
         self._kind, self._oz = index % 3, 500 * (1 + index) ** 2
         self._size = 1.5 * self._oz
         self._taken: list[int] = []
+
+    def receive_reset(self) -> tuple[Observation, Info]:
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+    def send(self, action: Action) -> None:
         before, action = self._size, int(action)
         if action == 0:
             self._size = min(self._size, float(self._oz))
@@ -89,24 +94,12 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             self._size *= OPTIMUM if action == 1 + self._kind else 1.01
         self._taken.append(action)
         ended = action == 4 or len(self._taken) == self.max_steps
-        return self._observation(), (before - self._size) / self._oz, ended, False, self._info(ended)
-
-    def action(self, advice: int | float) -> int:
-        return int(advice)
-
-    def send_reset(self, options: dict[str, Any] | None = None) -> None:
-        self._answer = self.reset(options=options)
-
-    def receive_reset(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        return self._answer
-
-    def send(self, action: np.int64 | int) -> None:
-        self._stepped = self.step(action)
+        self._stepped = self._observation(), (before - self._size) / self._oz, ended, False, self._info(ended)
 
     def send_models(self, models: Sequence[bytes]) -> None:
         raise NotImplementedError("it takes no models")
 
-    def receive(self) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+    def receive(self) -> Step:
         return self._stepped
 
     def ready(self) -> bool:
@@ -115,7 +108,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
     def fileno(self) -> int:
         return -1
 
-    def _observation(self) -> dict[str, np.ndarray]:
+    def _observation(self) -> Observation:
         now, start = int(self._size // 4), int(1.5 * self._oz // 4)
         signature = np.roll(np.linspace(0, 1, 300), 100 * self._kind)
         last = (self._taken[::-1] + [-1] * HISTORY)[:HISTORY]
@@ -129,7 +122,7 @@ class ToyEnv(gymnasium.Env[dict[str, np.ndarray], np.int64]):
             "action_mask": np.ones(len(ACTIONS), np.int8),
         }
 
-    def _info(self, ended: bool = False) -> dict[str, Any]:
+    def _info(self, ended: bool = False) -> Info:
         measured = {"ratio": self.ratio} if self.dense or ended else {}
         return {"program": self._program, **measured}
 

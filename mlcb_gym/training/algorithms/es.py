@@ -30,7 +30,7 @@ from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.play import Decide, episode, persistent
 from mlcb_gym.training.recipe import Distillation, Recipe
-from mlcb_gym.training.training_env import Environment, TrainingEnv
+from mlcb_gym.training.training_env import Environment, TrainingEnv, training_env
 
 TEAM_DISTILLATION = Distillation(epochs=30, batch=8, lr=3e-3, unit=0.1, limit=0.7, entropy=0.01, weight_decay=0.3)
 """Distillation for a team, from the decisions of `mlcb search`; a batch is a number of programs."""
@@ -51,14 +51,13 @@ class EsAlgorithm(Algorithm):
     def training_step(self) -> None:
         learner = self.learner_group._learner
         module = learner.module[DEFAULT_MODULE_ID].unwrapped()
-        gradient = self._gradient(module.network, self.env_runner.env.env)
+        gradient = self._gradient(module.network, training_env(self))
         learner.apply_gradients({learner.get_param_ref(p): g for p, g in zip(module.network.parameters(), gradient, strict=True)})
         self.env_runner_group.sync_weights(from_worker_or_learner_group=self.learner_group)
 
     @cached_property
     def _player(self) -> Callable[[PolicyNetwork], Decide]:
-        runner = self.env_runner
-        return self.config.recipe.player(runner.module.network, runner.env.env.unwrapped.envs[0])
+        return self.config.recipe.player(self.env_runner.module.network, training_env(self).unwrapped.envs[0])
 
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
         """Estimate the gradient of the rank of the weights, smoothed by Gaussian perturbations with standard deviation ``sigma``.

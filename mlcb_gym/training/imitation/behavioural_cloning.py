@@ -54,7 +54,7 @@ def clone_heuristic(environment: Environment, recipe: Recipe, *, episodes: int =
         observation_space=observation_space,
         action_space=action_space,
         recipe=replace(recipe, distillation=config),
-        config=model_config(environment.env_class, recipe.network),
+        config=model_config(environment.id, recipe.network),
     )
 
 

@@ -74,7 +74,7 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
         if not read:
             raise TrainingError(f"{folder}: no decisions, expected a folder that `mlcb search` wrote")
     decisions = [program for read in found.values() for program in read.values()]
-    config = model_config(environment.env_class, recipe.network)
+    config = model_config(environment.id, recipe.network)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)

@@ -121,7 +121,7 @@ void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {
       *Own->IsBeforeLink = isBeforeLink(Phase);
   });
   Deploy();
-  runAtPipelineEnd(Builder, [Own](Module &, OptimizationLevel, ThinOrFullLTOPhase) {
+  runAtPipelineEnd(Builder, [Own](Module &, const HostPipeline &) {
     Own->Now.reset();
     return false;
   });

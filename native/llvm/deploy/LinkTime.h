@@ -2,6 +2,8 @@
 // Builds that optimize when they link: policies decide there, and nowhere before.
 #pragma once
 
+#include "runner/ModelRunner.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Pass.h"
 
@@ -21,6 +23,12 @@ bool isLinker();
 /// Whether a policy may set options of LLVM, which are one to all threads: not in a thin link that is not said to be by one thread, or of which a
 /// second thread has asked. That is said once.
 bool maySetOptions(llvm::ThinOrFullLTOPhase Phase);
+
+/// Whether a policy may decide: no other thread would see the options that it sets, as setsOptions() tells by its parameters.
+template <class ParametersT> bool mayDecide(const ModelRunner &Policy, llvm::ThinOrFullLTOPhase Phase) {
+  const Expected<ParametersT> Read = ParametersT::read(Policy.spec());
+  return !Read || !setsOptions(*Read) || maySetOptions(Phase);
+}
 
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
 /// ask them either.

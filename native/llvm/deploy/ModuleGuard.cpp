@@ -109,7 +109,7 @@ void guardPipelines(PassBuilder &Builder, function_ref<void()> Deploy) {
     return false;
   });
   Deploy();
-  runAtPipelineEnd(Builder, [](Module &M, OptimizationLevel, ThinOrFullLTOPhase) {
+  runAtPipelineEnd(Builder, [](Module &M, const HostPipeline &) {
     PolicySet::ofCommandLine().passOver({});
     holdObject(M);
     return false;

@@ -9,9 +9,9 @@ namespace mlcb {
 
 namespace {
 
-class StartPass : public PassInfoMixin<StartPass> {
+class HostPass : public PassInfoMixin<HostPass> {
 public:
-  StartPass(AtPipelineStart Run, PassBuilder &Builder, const Level &At, ThinOrFullLTOPhase Phase)
+  HostPass(AtPipeline Run, PassBuilder &Builder, const Level &At, ThinOrFullLTOPhase Phase)
       : Run(std::move(Run)), Builder(Builder), At(At), Phase(Phase) {}
 
   static bool isRequired() { return true; }
@@ -22,28 +22,9 @@ public:
   }
 
 private:
-  AtPipelineStart Run;
+  AtPipeline Run;
   PassBuilder &Builder;
   const Level &At;
-  ThinOrFullLTOPhase Phase;
-};
-
-class EndPass : public PassInfoMixin<EndPass> {
-public:
-  EndPass(AtPipelineEnd Run, PassBuilder &Builder, OptimizationLevel Built, ThinOrFullLTOPhase Phase)
-      : Run(std::move(Run)), Builder(Builder), Built(Built), Phase(Phase) {}
-
-  static bool isRequired() { return true; }
-
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    const HostScope Inside(Builder, Built);
-    return Run(M, Built, Phase) ? PreservedAnalyses::none() : PreservedAnalyses::all();
-  }
-
-private:
-  AtPipelineEnd Run;
-  PassBuilder &Builder;
-  OptimizationLevel Built;
   ThinOrFullLTOPhase Phase;
 };
 
@@ -67,10 +48,10 @@ void HostPipeline::run(Module &M) const {
   }
 }
 
-void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
+void runAtPipelineStart(PassBuilder &Builder, AtPipeline Run) {
   auto Add = [&Builder, Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
     if (Built != OptimizationLevel::O0)
-      Passes.addPass(StartPass(Run, Builder, Level::of(Built), Phase));
+      Passes.addPass(HostPass(Run, Builder, Level::of(Built), Phase));
   };
   Builder.registerPipelineStartEPCallback(
       [Add](ModulePassManager &Passes, OptimizationLevel Built) { Add(Passes, Built, ThinOrFullLTOPhase::None); });
@@ -83,9 +64,9 @@ void runAtPipelineStart(PassBuilder &Builder, AtPipelineStart Run) {
   });
 }
 
-void runAtPipelineEnd(PassBuilder &Builder, AtPipelineEnd Run) {
+void runAtPipelineEnd(PassBuilder &Builder, AtPipeline Run) {
   auto Add = [&Builder, Run = std::move(Run)](ModulePassManager &Passes, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
-    Passes.addPass(EndPass(Run, Builder, Built, Phase));
+    Passes.addPass(HostPass(Run, Builder, Level::of(Built), Phase));
   };
   Builder.registerOptimizerLastEPCallback(Add);
   Builder.registerFullLinkTimeOptimizationLastEPCallback(

@@ -25,16 +25,13 @@ struct HostPipeline {
   void run(llvm::Module &M) const;
 };
 
-/// Work on a module where a pipeline begins; whether the module may have changed.
-using AtPipelineStart = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
-
-/// Work on a module where a pipeline of a level ends; whether the module may have changed.
-using AtPipelineEnd = std::function<bool(llvm::Module &M, llvm::OptimizationLevel Built, llvm::ThinOrFullLTOPhase Phase)>;
+/// Work on a module where a pipeline begins or ends; whether the module may have changed.
+using AtPipeline = std::function<bool(llvm::Module &M, const HostPipeline &Host)>;
 
 /// Runs at the start of every pipeline of the host, those of a link too, but not at -O0.
-void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipelineStart Run);
+void runAtPipelineStart(llvm::PassBuilder &Builder, AtPipeline Run);
 
-/// Runs when the last optimization of every pipeline of the host is done.
-void runAtPipelineEnd(llvm::PassBuilder &Builder, AtPipelineEnd Run);
+/// Runs when the last optimization of every pipeline of the host is done, at -O0 too.
+void runAtPipelineEnd(llvm::PassBuilder &Builder, AtPipeline Run);
 
 } // namespace mlcb

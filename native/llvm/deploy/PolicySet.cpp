@@ -95,17 +95,12 @@ Expected<bool> PolicySet::names(const TaskRegistration &Task) {
   return false;
 }
 
-Expected<std::unique_ptr<ModelRunner>> PolicySet::decider(const TaskRegistration &Task) {
-  Expected<std::unique_ptr<ModelRunner>> Runner = runnerFor(Task);
-  if (Runner && *Runner && !(*Runner)->decides())
-    return nullptr;
-  return Runner;
-}
-
 Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegistration &Task, const Module &M) {
-  Expected<std::unique_ptr<ModelRunner>> Policy = decider(Task);
+  Expected<std::unique_ptr<ModelRunner>> Policy = runnerFor(Task);
   if (!Policy || !*Policy)
     return Policy;
+  if (!(*Policy)->decides())
+    return nullptr;
   if (!isGuarded())
     warnWhereNotTaught(**Policy, Task, M);
   if (isGuarded() && Task.guard() == Guard::None)

@@ -55,11 +55,8 @@ public:
   /// Whether a policy is for this task and no other; it stays where it is.
   Expected<bool> names(const TaskRegistration &Task);
 
-  /// The policy for a task; null where there is none, or it is `default:`.
-  Expected<std::unique_ptr<ModelRunner>> decider(const TaskRegistration &Task);
-
-  /// Likewise, inside a compiler: an error where a learner wants a metric, which it does not measure, or where the guard has no measure of the task.
-  /// Without the guard, a policy that was not taught for such a module is warned about.
+  /// The policy for a task inside a compiler; null where there is none, or it is `default:`. An error where a learner wants a metric, which it does
+  /// not measure, or where the guard has no measure of the task. Without the guard, a policy that was not taught for such a module is warned about.
   Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task, const llvm::Module &M);
 
   /// The error of a task without a policy: it lists the tasks of the others.

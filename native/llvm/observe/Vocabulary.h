@@ -2,11 +2,10 @@
 // The IR2Vec seed vocabulary: a vector for each kind of opcode, type, operand and predicate.
 #pragma once
 
-#include "spec/Error.h"
+#include "llvm/observe/VocabularyFile.h"
 
 #include "llvm/Analysis/IR2Vec.h"
 
-#include <string>
 #include <vector>
 
 namespace mlcb {
@@ -24,20 +23,15 @@ public:
   /// The vocabulary of this process, read at the first call: $MLCB_VOCABULARY, else -mlcb-vocabulary, else the one that ships.
   static Expected<const Vocabulary *> shared();
 
-  /// Whether it is the one that a task is bound with; a SpecMismatch if not. An empty digest is any.
-  Expected<void> expect(int64_t Dimension, llvm::StringRef Digest) const;
+  const VocabularyIdentity &identity() const { return Identity; }
 
-  unsigned dimension() const { return Dimension; }
+  unsigned dimension() const { return Identity.Dimension; }
 
-  /// hexDigest() of the file.
-  llvm::StringRef digest() const { return Digest; }
-
-  llvm::ArrayRef<float> operator[](Entity E) const { return llvm::ArrayRef(Seeds).slice(size_t{E} * Dimension, Dimension); }
+  llvm::ArrayRef<float> operator[](Entity E) const { return llvm::ArrayRef(Seeds).slice(size_t{E} * dimension(), dimension()); }
 
 private:
-  unsigned Dimension = 0;
-  std::string Digest;
-  std::vector<float> Seeds; // [NumEntities][Dimension]
+  VocabularyIdentity Identity;
+  std::vector<float> Seeds; // [NumEntities][dimension()]
 };
 
 } // namespace mlcb

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/pipeline/Action.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -174,10 +173,6 @@ Expected<Action> parseAction(StringRef Text) {
     Result.Stages.push_back(std::move(*Parsed));
   }
   return Result;
-}
-
-bool setOptions(ArrayRef<Stage> Stages) {
-  return any_of(Stages, [](const Stage &S) { return !S.Options.empty(); });
 }
 
 } // namespace mlcb

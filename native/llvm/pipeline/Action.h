@@ -4,6 +4,7 @@
 
 #include "llvm/pipeline/OptionScope.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <vector>
@@ -28,7 +29,9 @@ struct Action {
 /// crash in LLVM 22 are refused; instcombine is given no-verify-fixpoint, without which it ends the process where it finds more to do.
 Expected<Action> parseAction(llvm::StringRef Text);
 
-/// Whether options are set around one of them.
-bool setOptions(llvm::ArrayRef<Stage> Stages);
+/// Whether options are set around a stage of one of them.
+template <class ActionT> bool anySetsOptions(const std::vector<ActionT> &Actions) {
+  return llvm::any_of(Actions, [](const ActionT &Each) { return llvm::any_of(Each.Stages, [](const Stage &S) { return !S.Options.empty(); }); });
+}
 
 } // namespace mlcb

@@ -42,18 +42,18 @@ PassRunner::~PassRunner() = default;
 
 ModuleAnalysisManager &PassRunner::modules() { return Own->Modules; }
 
-template <class Manager> static Expected<Manager> parseBy(PassBuilder &Builder, const Stage &S) {
+template <class ManagerT> Expected<ManagerT> PassRunner::parse(const Stage &S) {
   OptionScope Options(S.Options);
   if (!Options.taken())
     return Unexpected(Options.taken().error());
-  Manager Passes;
-  if (llvm::Error E = Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
+  ManagerT Passes;
+  if (llvm::Error E = Own->Builder.parsePassPipeline(Passes, asClangHasIt(S.Pipeline)))
     return fail(ErrorKind::InvalidArgument, asWritten(toString(std::move(E))));
   return Passes;
 }
 
-Expected<ModulePassManager> PassRunner::parse(const Stage &S) { return parseBy<ModulePassManager>(Own->Builder, S); }
-Expected<FunctionPassManager> PassRunner::parseForFunction(const Stage &S) { return parseBy<FunctionPassManager>(Own->Builder, S); }
+template Expected<ModulePassManager> PassRunner::parse(const Stage &);
+template Expected<FunctionPassManager> PassRunner::parse(const Stage &);
 
 PreservedAnalyses PassRunner::run(ModulePassManager Passes, const Stage &S, Module &M) {
   OptionScope Options(S.Options);

@@ -30,14 +30,13 @@ public:
   PassRunner &operator=(const PassRunner &) = delete;
 
   /// Parses under the stage's options: `default<Oz>`, which is clang's here, reads some when it is built.
-  Expected<llvm::ModulePassManager> parse(const Stage &S);
+  template <class ManagerT = llvm::ModulePassManager> Expected<ManagerT> parse(const Stage &S);
 
   /// Runs a parsed stage once. A pass may keep state of its run (the inliner keeps its advisor, the inliner's wrapper gives its
   /// pipeline away), so a pass manager is used up by it.
   llvm::PreservedAnalyses run(llvm::ModulePassManager Passes, const Stage &S, llvm::Module &M);
 
   /// Likewise passes of a function, which may run any number of times.
-  Expected<llvm::FunctionPassManager> parseForFunction(const Stage &S);
   void run(llvm::FunctionPassManager &Passes, const Stage &S, llvm::Function &F);
 
   /// For analyses that a task adds.

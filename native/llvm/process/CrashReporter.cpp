@@ -5,6 +5,7 @@
 #include "runner/RemoteRunner.h"
 #include "llvm/process/CurrentActivity.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -47,21 +48,25 @@ private:
   size_t Size = FrameHeader::Size;
 };
 
-StringRef describe(int Signal) {
-  switch (Signal) {
-  case SIGSEGV: return "the compiler crashed (segmentation fault)";
-  case SIGBUS: return "the compiler crashed (bus error)";
-  case SIGILL: return "the compiler crashed (illegal instruction)";
-  case SIGFPE: return "the compiler crashed (arithmetic error)";
-  case SIGABRT: return "the compiler crashed (abort)";
-  case SIGTRAP: return "the compiler crashed (trap)";
-  case SIGXCPU: return "the compiler used up its CPU time";
-  case SIGALRM: return "the compiler took too long for one turn";
-  default: return "the compiler was ended by a signal";
-  }
-}
+struct Ending {
+  int Signal;
+  StringLiteral Sentence;
+};
 
-void onSignal(int Signal) { reportAndExit(describe(Signal)); }
+constexpr Ending Endings[] = {
+    {SIGSEGV, "the compiler crashed (segmentation fault)"},
+    {SIGBUS, "the compiler crashed (bus error)"},
+    {SIGILL, "the compiler crashed (illegal instruction)"},
+    {SIGFPE, "the compiler crashed (arithmetic error)"},
+    {SIGABRT, "the compiler crashed (abort)"},
+    {SIGTRAP, "the compiler crashed (trap)"},
+    {SIGXCPU, "the compiler used up its CPU time"},
+    {SIGALRM, "the compiler took too long for one turn"},
+};
+
+void onSignal(int Signal) {
+  reportAndExit(find_if(Endings, [=](const Ending &Each) { return Each.Signal == Signal; })->Sentence);
+}
 
 void handleSignals() {
   static char Stack[64 << 10]; // a crash by endless recursion leaves no other
@@ -71,8 +76,8 @@ void handleSignals() {
   Action.sa_handler = onSignal;
   Action.sa_flags = SA_ONSTACK;
   sigfillset(&Action.sa_mask); // the first report is the right one
-  for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGXCPU, SIGALRM})
-    sigaction(Signal, &Action, nullptr);
+  for (const Ending &Each : Endings)
+    sigaction(Each.Signal, &Action, nullptr);
 }
 
 void onFatalError(void *, const char *Reason, bool) { reportAndExit(Reason); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/process/ForkedProbe.h"
 
-#include "channel/FileDescriptor.h"
+#include "spec/FileDescriptor.h"
 #include "llvm/process/ParentDeathSignal.h"
 #include "llvm/process/Signals.h"
 

@@ -2,8 +2,8 @@
 // A process that goes on in a fork of itself, and is held before it leaves anything behind.
 #pragma once
 
-#include "channel/FileDescriptor.h"
 #include "spec/Error.h"
+#include "spec/FileDescriptor.h"
 
 #include <memory>
 #include <optional>

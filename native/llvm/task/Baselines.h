@@ -42,20 +42,27 @@ private:
   llvm::StringRef Program;
 };
 
-/// Writes what the learner wants of a module after a pipeline. Metric is the enum of a task that has these four.
+/// The metrics of a task that hold its baselines.
+template <class Metric> struct BaselineMetrics {
+  Metric Size, Text, Instructions, Throughput;
+};
+
+/// Writes what the learner wants of a module after a pipeline. Metric is the enum of a task.
 template <class Metric>
-Expected<void> writeBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded) {
-  if (Policy.wants(Metric::size_default) || Policy.wants(Metric::text_default) || Policy.wants(Metric::ir_instructions_default)) {
+Expected<void> writeBaselines(ModelRunner &Policy, BaselineMeter &Meter, llvm::StringRef Pipeline, const llvm::Module &Loaded,
+                              BaselineMetrics<Metric> Into = {Metric::size_default, Metric::text_default, Metric::ir_instructions_default,
+                                                              Metric::throughput_default}) {
+  if (Policy.wants(Into.Size) || Policy.wants(Into.Text) || Policy.wants(Into.Instructions)) {
     const Baseline Own = Meter.after(Pipeline, Loaded);
-    Policy.metric<int64_t>(Metric::size_default) = Own.Size;
-    Policy.metric<int64_t>(Metric::text_default) = Own.Text;
-    Policy.metric<int64_t>(Metric::ir_instructions_default) = Own.Instructions;
+    Policy.metric<int64_t>(Into.Size) = Own.Size;
+    Policy.metric<int64_t>(Into.Text) = Own.Text;
+    Policy.metric<int64_t>(Into.Instructions) = Own.Instructions;
   }
-  if (Policy.wants(Metric::throughput_default)) {
+  if (Policy.wants(Into.Throughput)) {
     Expected<double> Cycles = Meter.throughputAfter(Pipeline, Loaded);
     if (!Cycles)
       return Unexpected(Cycles.error());
-    Policy.metric<double>(Metric::throughput_default) = *Cycles;
+    Policy.metric<double>(Into.Throughput) = *Cycles;
   }
   return {};
 }

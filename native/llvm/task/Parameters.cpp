@@ -110,15 +110,11 @@ size_t ParameterReader::oneOf(StringRef Name, ArrayRef<StringRef> Words) {
   return 0;
 }
 
-const Vocabulary *ParameterReader::vocabulary() {
-  if (FirstError)
-    return nullptr;
-  Expected<const Vocabulary *> Seeds = Vocabulary::shared();
-  if (!Seeds)
-    FirstError = Seeds.error();
-  else if (auto Same = (*Seeds)->expect(integer("dimension"), text("vocabulary")); !Same)
+void ParameterReader::expectIdentity(const Expected<const VocabularyIdentity *> &OfProcess) {
+  if (!OfProcess)
+    FirstError = OfProcess.error();
+  else if (auto Same = (*OfProcess)->expect(integer("dimension"), text("vocabulary")); !Same)
     FirstError = Error{ErrorKind::SpecMismatch, std::string(Spec.Task.Name) + "/" + Same.error().Message};
-  return FirstError ? nullptr : *Seeds;
 }
 
 } // namespace mlcb

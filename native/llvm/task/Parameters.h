@@ -46,7 +46,13 @@ public:
   size_t oneOf(llvm::StringRef Name, llvm::ArrayRef<llvm::StringRef> Words);
 
   /// The vocabulary of this process, if it is the one that `dimension` and `vocabulary` name; null after an error.
-  const Vocabulary *vocabulary();
+  template <class VocabularyT = Vocabulary> const VocabularyT *vocabulary() {
+    if (FirstError)
+      return nullptr;
+    const Expected<const VocabularyT *> Seeds = VocabularyT::shared();
+    expectIdentity(Seeds.map([](const VocabularyT *Of) { return &Of->identity(); }));
+    return FirstError ? nullptr : *Seeds;
+  }
 
   /// An error of the task's own, as `max_steps: expected at least 1`.
   void reject(const llvm::Twine &Why);
@@ -54,6 +60,8 @@ public:
   template <class T> Expected<T> result(T Read) const { return FirstError ? Expected<T>(Unexpected(*FirstError)) : Expected<T>(std::move(Read)); }
 
 private:
+  void expectIdentity(const Expected<const VocabularyIdentity *> &OfProcess);
+
   const BoundSpec &Spec;
   llvm::json::Object Values;
   std::optional<Error> FirstError;

@@ -6,6 +6,13 @@
 
 namespace mlcb {
 
+/// The CPU time of a process or a thread, as one of the clocks of clock_gettime() has it.
+inline double cpuSeconds(clockid_t Of) {
+  timespec Time;
+  clock_gettime(Of, &Time);
+  return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
+}
+
 /// The CPU time of this thread, while it is not paused. A clone by fork() begins again at resume().
 class WorkClock {
 public:
@@ -17,11 +24,7 @@ public:
   double seconds() const { return Before; }
 
 private:
-  static double now() {
-    timespec Time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &Time);
-    return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
-  }
+  static double now() { return cpuSeconds(CLOCK_THREAD_CPUTIME_ID); }
 
   double Before = 0, Resumed = now();
 };

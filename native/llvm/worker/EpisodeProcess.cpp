@@ -6,6 +6,7 @@
 #include "runner/RemoteRunner.h"
 #include "llvm/process/CrashReporter.h"
 #include "llvm/process/ParentDeathSignal.h"
+#include "llvm/task/WorkClock.h"
 #include "llvm/worker/Limits.h"
 
 #include "llvm/IR/Module.h"
@@ -42,12 +43,6 @@ pid_t forkClone(pid_t Worker) {
   if (Clone == 0)
     endWithParent(Worker);
   return Clone;
-}
-
-double cpuSeconds() {
-  timespec Time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &Time);
-  return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
 }
 
 std::string describe(const measure::CacheCounters &C) {
@@ -110,7 +105,7 @@ void Episode::watch() {
 FileDescriptor Episode::snapshot() {
   constexpr double WorthSeconds = 2e-3;
   FileDescriptor Channel = std::move(Setup.Snapshot);
-  return cpuSeconds() < WorthSeconds ? FileDescriptor() : std::move(Channel);
+  return cpuSeconds(CLOCK_PROCESS_CPUTIME_ID) < WorthSeconds ? FileDescriptor() : std::move(Channel);
 }
 
 void Episode::run() {

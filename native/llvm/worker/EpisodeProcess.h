@@ -2,8 +2,8 @@
 // The life of a child: one episode, from the fork to the last frame.
 #pragma once
 
-#include "channel/FileDescriptor.h"
 #include "sandbox/Sandbox.h"
+#include "spec/FileDescriptor.h"
 #include "llvm/task/BoundTask.h"
 #include "llvm/worker/BeginRequest.h"
 #include "llvm/worker/Configurations.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/Limits.h"
 
-#include "channel/FileDescriptor.h"
+#include "spec/FileDescriptor.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,6 +3,7 @@
 
 #include "llvm/measure/SharedCache.h"
 #include "llvm/process/ProcessTree.h"
+#include "llvm/task/WorkClock.h"
 
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -59,12 +60,6 @@ llvm::Expected<std::unique_ptr<orc::LLJIT>> makeLinker(const TargetMachine &Mach
       .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(Machine.getTargetTriple()))
       .setPlatformSetUp(orc::setUpInactivePlatform)
       .create();
-}
-
-double cpuSeconds() {
-  timespec Time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &Time);
-  return static_cast<double>(Time.tv_sec) + 1e-9 * static_cast<double>(Time.tv_nsec);
 }
 
 /// Nothing of this process is left to the program: neither its channels, its caches nor its signal handlers, nor more time than the limit.
@@ -159,14 +154,14 @@ void LoadedProgram::runHere(Report &Shared) const {
   }
   auto Finish = [](int, void *Where) {
     auto &Shared = *static_cast<Report *>(Where);
-    Shared.Seconds = cpuSeconds() - Shared.Started;
+    Shared.Seconds = cpuSeconds(CLOCK_PROCESS_CPUTIME_ID) - Shared.Started;
     Shared.Done = true;
     _exit(0);
   };
   on_exit(Finish, &Shared);
   char Name[] = "program";
   char *Arguments[] = {Name, nullptr};
-  Shared.Started = cpuSeconds();
+  Shared.Started = cpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
   std::exit(Whole(1, Arguments, environ));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/worker/ProcessTiming.h"
 
-#include "channel/FileDescriptor.h"
+#include "spec/FileDescriptor.h"
 #include "llvm/measure/Targets.h"
 #include "llvm/process/CurrentActivity.h"
 

@@ -35,9 +35,9 @@ static cl::opt<mlcb::SandboxLevel> Level("sandbox", cl::init(mlcb::SandboxLevel:
 /// What is opened after the sandbox is entered, beside programs and the system's libraries.
 static std::vector<std::string> openedLater() {
   std::vector<std::string> Paths = mlcb::LocalModel::libraries();
-  for (const char *Folder : {"", "/lib", "/../lib", "/../data"}) // of the package, or the build: serializers, the vocabulary
+  for (const char *Folder : {"", "/lib", "/../lib", "/../data"}) // of the package, or the build: serializers, vocabularies
     Paths.push_back(mlcb::ownFolder() + Folder);
-  for (const char *Name : {"MLCB_SERIALIZERS", "MLCB_VOCABULARY"})
+  for (const char *Name : {"MLCB_SERIALIZERS", "MLCB_VOCABULARY", "MLCB_MACHINE_VOCABULARY"})
     if (const char *Named = std::getenv(Name))
       Paths.emplace_back(Named);
   return Paths;

@@ -111,12 +111,6 @@ void decideAtEnd(const TaskRegistration &Task, Module &M, Opened &Own) {
   Own.takeSmallest(std::move(Compared));
 }
 
-/// Whether no other thread would see the options that a policy's actions set.
-bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
-  const auto Read = FunctionSizeParameters::read(Policy.spec());
-  return !Read || !setOptions(Read->Actions) || maySetOptions(Phase);
-}
-
 void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, ThinOrFullLTOPhase Phase) {
   Opened Own(M, Phase);
   Own.open(std::move(Policy), /*InPlace=*/true);
@@ -136,15 +130,15 @@ void decideInPlace(Expected<std::unique_ptr<ModelRunner>> Policy, Module &M, Thi
 } // namespace
 
 void decideAtPipelineEnd(const TaskRegistration &Task, PassBuilder &Builder) {
-  runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built, ThinOrFullLTOPhase Phase) {
+  runAtPipelineEnd(Builder, [&Task](Module &M, const HostPipeline &Host) {
     const bool IsDecided = std::exchange(Decided, nullptr) == &M;
     // What the guard tries of the pipeline is without it.
-    if (Built == OptimizationLevel::O0 || isProbe() || IsDecided)
+    if (*Host.At.Built == OptimizationLevel::O0 || isProbe() || IsDecided)
       return false;
     auto Policy = PolicySet::ofCommandLine().deciderInHost(Task, M);
-    if (Policy && *Policy && !mayDecide(**Policy, Phase))
+    if (Policy && *Policy && !mayDecide<FunctionSizeParameters>(**Policy, Host.Phase))
       return false;
-    Opened Own(M, Phase);
+    Opened Own(M, Host.Phase);
     Own.open(std::move(Policy), /*InPlace=*/false);
     const bool Decides = Own.isOpen();
     if (Decides)
@@ -161,7 +155,7 @@ void decideInPlaceOfOptimizations(const TaskRegistration &Task, PassBuilder &Bui
   auto Now = std::make_shared<std::optional<Begun>>();
   auto Begins = [&Task, Now](Module &M, const HostPipeline &Host) {
     Now->emplace(Begun{PolicySet::ofCommandLine().deciderInHost(Task, M), Host.Phase});
-    return !(*Now)->Policy || (*(*Now)->Policy && mayDecide(**(*Now)->Policy, Host.Phase));
+    return !(*Now)->Policy || (*(*Now)->Policy && mayDecide<FunctionSizeParameters>(**(*Now)->Policy, Host.Phase));
   };
   auto Optimize = [Now](Module &M) {
     decideInPlace(std::move((*Now)->Policy), M, (*Now)->Phase);

@@ -33,55 +33,25 @@ Expected<FunctionAction> FunctionAction::parse(StringRef Text) {
     return Unexpected(Pipelines.error());
   if (Pipelines->isStop())
     return fail(ErrorKind::InvalidArgument, "action '" + Text.str() + "': expected 'keep', or passes");
-  Read.Passes = std::move(Pipelines->Stages);
+  Read.Stages = std::move(Pipelines->Stages);
   return Read;
 }
 
 bool takesPasses(const Function &F) { return !F.isDeclarationForLinker() && !F.hasOptNone() && !F.hasFnAttribute(Attribute::Naked); }
 
-bool setOptions(ArrayRef<FunctionAction> Actions) {
-  return any_of(Actions, [](const FunctionAction &Each) { return setOptions(ArrayRef(Each.Passes)); });
-}
-
 bool havePasses(ArrayRef<FunctionAction> Actions) {
-  return any_of(Actions, [](const FunctionAction &Each) { return !Each.Passes.empty(); });
-}
-
-Expected<void> FunctionActions::prepareAll() {
-  std::vector<OptionSetting> All;
-  for (const FunctionAction &Each : Actions)
-    for (const Stage &S : Each.Passes)
-      append_range(All, S.Options);
-  auto &Check = checkOfEach(All);
-  for (size_t Index = 0; Index < Actions.size(); ++Index)
-    if (auto Ready = prepared(Index, Check); !Ready)
-      return Unexpected(Ready.error());
-  return {};
-}
-
-Expected<FunctionActions::Parsed *> FunctionActions::prepared(size_t Index, decltype(checkOptions) &Check) {
-  Passes.resize(Actions.size());
-  if (Passes[Index])
-    return &*Passes[Index];
-  Parsed Made;
-  for (const Stage &S : Actions[Index].Passes) {
-    Expected<FunctionPassManager> One = Check(S.Options).and_then([&] { return Runner->parseForFunction(S); });
-    if (!One)
-      return fail(ErrorKind::InvalidArgument, "action '" + Actions[Index].Text + "': " + One.error().Message);
-    Made.push_back(std::move(*One));
-  }
-  return &Passes[Index].emplace(std::move(Made));
+  return any_of(Actions, [](const FunctionAction &Each) { return !Each.Stages.empty(); });
 }
 
 Expected<void> FunctionActions::take(size_t Index, Function &F) {
   const FunctionAction &Chosen = Actions[Index];
   Chosen.Attributes.apply(F);
-  if (Chosen.Passes.empty() || !takesPasses(F))
+  if (Chosen.Stages.empty() || !takesPasses(F))
     return {};
   CurrentActivity Now(Chosen.Text);
-  return prepared(Index, checkOptions).map([&](Parsed *Ready) {
-    for (auto [S, One] : zip(Chosen.Passes, *Ready))
-      Runner->run(One, S, F);
+  return prepare(Index).map([&] {
+    for (auto [S, Each] : zip_equal(Chosen.Stages, *Passes[Index]))
+      Runner->run(Each, S, F);
   });
 }
 

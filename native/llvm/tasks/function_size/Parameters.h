@@ -17,4 +17,6 @@ struct FunctionSizeParameters {
   static Expected<FunctionSizeParameters> read(const BoundSpec &Spec);
 };
 
+inline bool setsOptions(const FunctionSizeParameters &Parameters) { return anySetsOptions(Parameters.Actions); }
+
 } // namespace mlcb

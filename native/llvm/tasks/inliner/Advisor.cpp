@@ -44,7 +44,7 @@ cl::opt<float> &growthLimit() { return *static_cast<cl::opt<float> *>(cl::getReg
 class GrowthLimit {
 public:
   explicit GrowthLimit(const InlinerParameters &Parameters) {
-    if (!setsGrowthLimit(Parameters))
+    if (!setsOptions(Parameters))
       return;
     Before = growthLimit();
     growthLimit().setValue(static_cast<float>(Parameters.Growth));
@@ -109,7 +109,7 @@ InlineAdvisor *makeAdvisor(Module &M, FunctionAnalysisManager &Functions, Inline
 
 } // namespace
 
-bool setsGrowthLimit(const InlinerParameters &Parameters) {
+bool setsOptions(const InlinerParameters &Parameters) {
   // The value may be what an advisor of another thread has set.
   return growthLimit().getNumOccurrences() == 0 && growthLimit().getDefault().getValue() != static_cast<float>(Parameters.Growth);
 }

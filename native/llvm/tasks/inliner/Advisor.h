@@ -14,8 +14,8 @@ namespace mlcb {
 /// Opens the conversation about a module, which lasts as long as its inliner works; null where LLVM's heuristic is to decide.
 using OpenInlineConversation = std::function<std::shared_ptr<InlineConversation>(llvm::Module &M)>;
 
-/// Whether an advisor with these parameters sets an option of LLVM while it lives.
-bool setsGrowthLimit(const InlinerParameters &Parameters);
+/// Whether an advisor with these parameters sets an option of LLVM while it lives: the growth limit.
+bool setsOptions(const InlinerParameters &Parameters);
 
 /// Makes the inliner of the host's pipelines, which are run with this manager, ask. Of several hosts on a thread the last is at work.
 void adviseHost(llvm::ModuleAnalysisManager &Modules, OpenInlineConversation Open);

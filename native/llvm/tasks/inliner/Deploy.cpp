@@ -16,16 +16,10 @@ namespace mlcb {
 
 namespace {
 
-/// Whether no other thread would see the option that a policy's advisor sets.
-bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
-  const auto Read = InlinerParameters::read(Policy.spec());
-  return !Read || !setsGrowthLimit(*Read) || maySetOptions(Phase);
-}
-
 /// The conversation with the policy of the command line; null where there is none.
 std::shared_ptr<InlineConversation> openInHost(const TaskRegistration &Task, Module &M, ThinOrFullLTOPhase Phase) {
   Expected<std::unique_ptr<ModelRunner>> Found = PolicySet::ofCommandLine().deciderInHost(Task, M);
-  if (Found && *Found && !mayDecide(**Found, Phase))
+  if (Found && *Found && !mayDecide<InlinerParameters>(**Found, Phase))
     return nullptr;
   return host<InlineConversation>(M, std::move(Found), [&](ModelRunner &Policy) {
     return InlinerParameters::read(Policy.spec()).map([&](InlinerParameters Parameters) {

@@ -64,7 +64,7 @@ void askBeforeVectorizer(PassBuilder &Builder, std::function<LoopConversation *(
 void distributeHostLoops(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Talk = std::make_shared<HostConversation>(Task);
   askBeforeVectorizer(Builder, [Talk](Function &F) { return Talk->about(*F.getParent()); });
-  runAtPipelineEnd(Builder, [Talk](Module &, OptimizationLevel, ThinOrFullLTOPhase) {
+  runAtPipelineEnd(Builder, [Talk](Module &, const HostPipeline &) {
     Talk->end();
     return false;
   });

@@ -5,29 +5,11 @@
 #include "llvm/deploy/LinkTime.h"
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/deploy/Takeover.h"
-#include "llvm/pipeline/Action.h"
 #include "llvm/tasks/posetrl/Parameters.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
 namespace mlcb {
-
-namespace {
-
-bool setsOptions(StringRef Text) {
-  const Expected<Action> Read = parseAction(Text);
-  return Read && setOptions(Read->Stages);
-}
-
-/// Whether no other thread would see the options that a policy's actions set.
-bool mayDecide(const ModelRunner &Policy, ThinOrFullLTOPhase Phase) {
-  const auto Read = PosetRLParameters::read(Policy.spec());
-  return !Read || none_of(Read->Actions, setsOptions) || maySetOptions(Phase);
-}
-
-} // namespace
 
 void replaceOptimizations(const TaskRegistration &Task, PassBuilder &Builder) {
   auto Chosen = std::make_shared<Choice>();
@@ -38,7 +20,7 @@ void replaceOptimizations(const TaskRegistration &Task, PassBuilder &Builder) {
       return false;
     }
     *Chosen = std::move(*Made);
-    return Chosen->Who == Decider::Policy && mayDecide(*Chosen->Runner, Host.Phase);
+    return Chosen->Who == Decider::Policy && mayDecide<PosetRLParameters>(*Chosen->Runner, Host.Phase);
   };
   auto Optimize = [Chosen](Module &M) {
     if (auto Done = std::exchange(*Chosen, {}).run(M); !Done)

@@ -33,7 +33,8 @@ public:
 private:
   friend class Episode;
   PosetRL(PosetRLParameters Parameters, measure::Measurer &Target)
-      : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target), Runner(Target.targetMachine()) {}
+      : Parameters(std::move(Parameters)), Observer(nullptr, this->Parameters.Observation), Target(Target), Runner(Target.targetMachine()),
+        Actions(std::move(this->Parameters.Actions), &Runner) {}
 
   Expected<void> readVocabulary();
   void begin(Module &M);
@@ -45,7 +46,7 @@ private:
   ModuleObserver Observer;
   measure::Measurer &Target;
   PassRunner Runner;
-  std::optional<ActionSpace> Actions;
+  ActionSpace Actions;
   std::vector<size_t> Sequences; // the actions that are passes
 };
 
@@ -54,7 +55,7 @@ class Episode final : public Conversation {
 public:
   Episode(PosetRL &Task, Module &M, ModelRunner &Policy, const EpisodeRequest &Request)
       : Conversation(M, Policy, Request, [this] { return measure(); }), Task(Task), M(M), Request(Request),
-        Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()), Mask(Task.Actions->size(), Request.Forbidden) {}
+        Observation(Policy, Task.Observer, Task.Target, Task.comparesModules()), Mask(Task.Actions.size(), Request.Forbidden) {}
 
   Expected<EndReason> run();
 
@@ -88,7 +89,7 @@ Expected<EndReason> Episode::run() {
     Expected<size_t> Choice = ask<size_t>();
     if (!Choice)
       return Unexpected(Choice.error());
-    if ((*Task.Actions)[*Choice].isStop())
+    if (Task.Actions[*Choice].isStop())
       return end(EndReason::Stopped);
     if (auto Applied = apply(*Choice); !Applied)
       return Unexpected(Applied.error());
@@ -109,10 +110,10 @@ Expected<void> Episode::start() {
 }
 
 Expected<void> Episode::apply(size_t Index) {
-  const Action &Chosen = (*Task.Actions)[Index];
+  const Action &Chosen = Task.Actions[Index];
   CurrentActivity Now(Chosen.Text);
   uint64_t Before = Observation.fingerprint();
-  Expected<bool> MayHaveChanged = Task.Actions->apply(Index, M);
+  Expected<bool> MayHaveChanged = Task.Actions.apply(Index, M);
   if (!MayHaveChanged)
     return Unexpected(MayHaveChanged.error());
   if (auto Sound = verify("action '" + Chosen.Text + "'"); !Sound)
@@ -151,18 +152,14 @@ Expected<std::unique_ptr<BoundTask>> PosetRL::prepare(const BoundSpec &Spec, mea
   if (!Parameters)
     return Unexpected(Parameters.error());
   std::unique_ptr<PosetRL> Task(new PosetRL(std::move(*Parameters), Target));
-  Expected<ActionSpace> Actions = ActionSpace::create(Task->Parameters.Actions, Task->Runner);
-  if (!Actions)
-    return Unexpected(Actions.error());
-  Task->Actions.emplace(std::move(*Actions));
-  for (size_t Index = 0; Index < Task->Actions->size(); ++Index)
-    if (!(*Task->Actions)[Index].isStop())
+  for (size_t Index = 0; Index < Task->Actions.size(); ++Index)
+    if (!Task->Actions[Index].isStop())
       Task->Sequences.push_back(Index);
   return Task;
 }
 
 Expected<void> PosetRL::prepareAll() {
-  return readVocabulary().and_then([&] { return Actions->prepareAll(); });
+  return readVocabulary().and_then([&] { return Actions.prepareAll(); });
 }
 
 Expected<void> PosetRL::readVocabulary() {
@@ -177,7 +174,7 @@ void PosetRL::begin(Module &M) { Runner.run(Parameters.StartFromOz ? Level::Oz.P
 
 Expected<void> PosetRL::take(size_t Answer, Module &M) {
   begin(M);
-  return Actions->apply(Sequences[Answer], M).map([](bool) {});
+  return Actions.apply(Sequences[Answer], M).map([](bool) {});
 }
 
 Expected<EndReason> PosetRL::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {

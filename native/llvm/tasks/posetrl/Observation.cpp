@@ -18,19 +18,8 @@ using posetrl::Metric;
 Expected<void> PosetRLObservation::baselines(const Module &Loaded, BaselineMeter Meter) {
   if (Policy.wants(Metric::size_unoptimized)) // without always-inline a program is not all there
     Policy.metric<int64_t>(Metric::size_unoptimized) = Meter.after("always-inline", Loaded).Size;
-  if (Policy.wants(Metric::size_oz) || Policy.wants(Metric::text_oz) || Policy.wants(Metric::ir_instructions_oz)) {
-    Baseline Oz = Meter.after(Level::Oz.Pipeline, Loaded);
-    Policy.metric<int64_t>(Metric::size_oz) = Oz.Size;
-    Policy.metric<int64_t>(Metric::text_oz) = Oz.Text;
-    Policy.metric<int64_t>(Metric::ir_instructions_oz) = Oz.Instructions;
-  }
-  if (Policy.wants(Metric::throughput_oz)) {
-    Expected<double> Cycles = Meter.throughputAfter(Level::Oz.Pipeline, Loaded);
-    if (!Cycles)
-      return Unexpected(Cycles.error());
-    Policy.metric<double>(Metric::throughput_oz) = *Cycles;
-  }
-  return {};
+  return writeBaselines<Metric>(Policy, Meter, Level::Oz.Pipeline, Loaded,
+                                {Metric::size_oz, Metric::text_oz, Metric::ir_instructions_oz, Metric::throughput_oz});
 }
 
 bool PosetRLObservation::embeds(const ModelRunner &Policy, bool IsCompared) { return IsCompared || Policy.reads(Feature::embedding); }

@@ -4,6 +4,7 @@
 
 #include "spec/TaskSpec.h"
 #include "llvm/observe/ModuleObserver.h"
+#include "llvm/pipeline/Action.h"
 
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 namespace mlcb {
 
 struct PosetRLParameters {
-  std::vector<std::string> Actions;
+  std::vector<Action> Actions;
   bool StartFromOz;
   int64_t MaxSteps;
   bool Unique;
@@ -25,5 +26,7 @@ struct PosetRLParameters {
   /// Whether a vocabulary is the one they are for.
   Expected<void> check(const Vocabulary &Seeds) const;
 };
+
+inline bool setsOptions(const PosetRLParameters &Parameters) { return anySetsOptions(Parameters.Actions); }
 
 } // namespace mlcb

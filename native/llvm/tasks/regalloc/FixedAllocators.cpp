@@ -82,7 +82,8 @@ struct FixedConversation {
 
 OpenRegalloc FixedAllocator::opener() const {
   return [this](StringRef Task, Module &M) -> RegallocConversations {
-    if (Task == "eviction" ? Evicts == Eviction::Own : Takes == Order::Own)
+    const bool Advises = (Task == "eviction" && Evicts != Eviction::Own) || (Task == "priority" && Takes != Order::Own);
+    if (!Advises)
       return {};
     auto Kept = std::make_shared<FixedConversation>(Task, M, *this);
     return {{{Kept, &Kept->Talk}}};

@@ -25,7 +25,15 @@ template <class Feature> class Question {
 public:
   explicit Question(ModelRunner &Policy) : Policy(Policy) {}
 
-  void set(Feature Of, size_t Column, double Value) { Policy.tensor<float>(Of, Which<Feature>)[Column] = static_cast<float>(Value); }
+  /// A row of a tensor, which is empty where the policy does not see it.
+  void set(Feature Of, size_t Row, ArrayRef<float> Values) {
+    if (const std::span<float> Tensor = Policy.tensor<float>(Of, Which<Feature>); !Tensor.empty())
+      std::ranges::copy(Values, Tensor.subspan(Row * Values.size()).begin());
+  }
+
+  void set(Feature Of, size_t Column, double Value) {
+    Policy.tensor<float>(Of, Which<Feature>)[Column] = static_cast<float>(std::clamp(Value, -1e9, 1e9));
+  }
 
   /// Zeros from a column on, in tensors with a column for each choice.
   void pad(std::initializer_list<Feature> Tensors, size_t From) {
@@ -67,6 +75,7 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::waiting, Column, Waiting);
   Asked.set(Feature::neighbour_density, Column, Density / std::max(Waiting, 1.0));
   Asked.set(Feature::neighbour_cost, Column, Cost / std::max(Waiting, 1.0));
+  Asked.set(Feature::instruction_embedding, Column, Own.Embedding);
 }
 
 template <class Feature> void Agents::writeProgress() {
@@ -86,10 +95,12 @@ template <class Feature, class LegalT> size_t Agents::choose(size_t Columns, siz
 /// Of those waiting, the densest are shown, the densest first.
 size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
   Waits = Waiting.size();
-  AtStart = std::max(AtStart, Waits);
-  if (Waits < 2 || Talk.failure())
+  AtStart = AtStart ? AtStart : Waits;
+  if (Talk.failure())
     return Decider::next(Waiting);
   Graph.add(Waiting);
+  if (Waits < 2)
+    return Decider::next(Waiting);
   const size_t Shown = std::min(Waits, MaxRanges);
   for (size_t I = 0; I < Shown; ++I)
     writeRange<selector>(I, *Waiting[Waits - 1 - I]);
@@ -98,6 +109,7 @@ size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
       .pad({density, weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
             neighbour_density, neighbour_cost},
            Shown);
+  Question<selector>(Talk.policy()).pad({instruction_embedding}, Shown * Facts.dimension());
   writeProgress<selector>();
   return Waits - 1 - choose<selector>(Shown, 0, [](size_t) { return true; });
 }
@@ -123,7 +135,8 @@ Fate Agents::fate(const LiveInterval &Range, const Choices &Legal) {
   }
   writeRange<tasker>(0, Range);
   writeProgress<tasker>();
-  return All[choose<tasker>(std::size(All), static_cast<size_t>(Own), [&](size_t I) { return Legal.allow(All[I]); })];
+  const size_t Chosen = choose<tasker>(std::size(All), static_cast<size_t>(Own), [&](size_t I) { return Legal.allow(All[I]); });
+  return Chosen < std::size(All) ? All[Chosen] : Own; // what is replayed may be for another question
 }
 
 size_t Agents::region(const LiveInterval &Range, ArrayRef<Region> Legal) {
@@ -151,25 +164,31 @@ size_t Agents::region(const LiveInterval &Range, ArrayRef<Region> Legal) {
 
 size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
   const size_t Own = Decider::colour(Range, Legal), Shown = std::min(Legal.size(), MaxColours);
-  size_t Chosen = Own;
-  if (Shown > 1 && Own < Shown && !Talk.failure()) {
-    const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
-    Question<colourer> Asked(Talk.policy());
-    for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
-      Asked.set(colourer::preferred, I, Each.Hinted);
-      Asked.set(colourer::saves, I, Each.Saves);
-      Asked.set(colourer::encoding, I, Each.Encoding);
-      Asked.set(colourer::used, I, Used.lookup(Each.Register));
-      Asked.set(colourer::wanted, I, static_cast<double>(wanting(Each.Register, Neighbours)));
-    }
-    Asked.pad({colourer::preferred, colourer::saves, colourer::encoding, colourer::used, colourer::wanted}, Shown);
-    writeRange<colourer>(0, Range);
-    writeProgress<colourer>();
-    Chosen = choose<colourer>(Shown, Own, [](size_t) { return true; });
+  if (Shown < 2 || Own >= Shown || Talk.failure())
+    return Own;
+  const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
+  const std::vector<unsigned> Used = rangesByRegister();
+  Question<colourer> Asked(Talk.policy());
+  for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
+    Asked.set(colourer::preferred, I, Each.Hinted);
+    Asked.set(colourer::saves, I, Each.Saves);
+    Asked.set(colourer::encoding, I, Each.Encoding);
+    Asked.set(colourer::used, I, Used[Each.Register]);
+    Asked.set(colourer::wanted, I, static_cast<double>(wanting(Each.Register, Neighbours)));
   }
-  if (Chosen < Legal.size())
-    ++Used[Legal[Chosen].Register];
-  return Chosen;
+  Asked.pad({colourer::preferred, colourer::saves, colourer::encoding, colourer::used, colourer::wanted}, Shown);
+  writeRange<colourer>(0, Range);
+  writeProgress<colourer>();
+  return choose<colourer>(Shown, Own, [](size_t) { return true; });
+}
+
+/// How many live ranges are in each register of the target.
+std::vector<unsigned> Agents::rangesByRegister() const {
+  std::vector<unsigned> Count(A.MRI.getTargetRegisterInfo()->getNumRegs());
+  for (const unsigned I : seq(A.MRI.getNumVirtRegs()))
+    if (const auto R = llvm::Register::index2VirtReg(I); A.VRM.hasPhys(R))
+      ++Count[A.VRM.getPhys(R).id()];
+  return Count;
 }
 
 /// How many of those that wait prefer a register.

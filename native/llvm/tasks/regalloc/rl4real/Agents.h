@@ -23,6 +23,7 @@ private:
   template <class Feature> void writeRange(size_t Column, const llvm::LiveInterval &Range);
   template <class Feature> void writeProgress();
   template <class Feature, class LegalT> size_t choose(size_t Columns, size_t Own, LegalT IsLegal);
+  std::vector<unsigned> rangesByRegister() const;
   size_t wanting(llvm::MCPhysReg Register, llvm::ArrayRef<llvm::Register> Neighbours) const;
 
   const Analyses &A;
@@ -30,7 +31,6 @@ private:
   RegallocConversation &Talk;
   InterferenceGraph Graph;
   size_t AtStart = 0, Waits = 0;
-  llvm::DenseMap<llvm::MCPhysReg, unsigned> Used;
 };
 
 } // namespace mlcb::rl4real

@@ -31,10 +31,25 @@ Counts Allocation::run() {
     for (const Register R : std::exchange(New, {}))
       if (A.LIS.hasInterval(R))
         enqueue(R);
+    dropEmptied();
   }
   finish();
   Done.Refused = Splits.refused();
   return Done;
+}
+
+/// What a spill of another has emptied is nothing to choose.
+void Allocation::dropEmptied() {
+  if (!std::exchange(HasEmptied, false))
+    return;
+  erase_if(Waiting, [&](const LiveInterval *Range) {
+    const Register R = Range->reg();
+    if (!A.MRI.reg_nodbg_empty(R))
+      return false;
+    Enqueued.erase(R);
+    A.LIS.removeInterval(R);
+    return true;
+  });
 }
 
 void Allocation::finish() {
@@ -90,7 +105,7 @@ Choices Allocation::choices(const LiveInterval &Range) {
   Choices Legal;
   const ArrayRef<MCPhysReg> Order = A.order(Range.reg());
   SmallVector<MCPhysReg, 16> Hints;
-  A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
+  const bool HasToBeHinted = A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
   const auto Add = [&](MCPhysReg R, bool Hinted) {
     if (A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free)
       Legal.Colours.push_back({R, Costs[R], saves(R), Hinted});
@@ -99,7 +114,7 @@ Choices Allocation::choices(const LiveInterval &Range) {
     if (is_contained(Order, R))
       Add(R, true);
   for (const MCPhysReg R : Order)
-    if (!is_contained(Hints, R))
+    if (!HasToBeHinted && !is_contained(Hints, R))
       Add(R, false);
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
@@ -136,9 +151,17 @@ void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
 }
 
 void Allocation::spill(const LiveInterval &Range) {
+  const unsigned Known = A.MRI.getNumVirtRegs();
   LiveRangeEdit Edit(&Range, New, A.MF, A.LIS, &A.VRM, this, &DeadRemats);
   Spill->spill(Edit);
   ++Done.Spills;
+  for (const ArrayRef<Register> Gone : {Spill->getSpilledRegs(), Spill->getReplacedRegs()})
+    for (const Register R : Gone)
+      A.Debug.splitRegister(R, Edit.regs(), A.LIS);
+  // What is left at an instruction is as short as can be, though its weight may not say so.
+  for (const Register R : Edit)
+    if (R.virtRegIndex() >= Known && !Clones.contains(R) && A.LIS.hasInterval(R))
+      A.LIS.getInterval(R).markNotSpillable();
 }
 
 /// Only what is lighter is evicted: the registers' weights grow with each eviction, so that it ends.
@@ -175,7 +198,7 @@ void Allocation::recolour(const LiveInterval &Range) {
   ++Done.Failed;
   const Function &F = A.MF.getFunction();
   F.getContext().diagnose(DiagnosticInfoGeneric("mlcb: no register for an operand of inline assembly in '" + F.getName() + "'"));
-  A.VRM.assignVirt2Phys(Range.reg(), A.order(Range.reg()).front());
+  A.VRM.assignVirt2Phys(Range.reg(), *A.MRI.getRegClass(Range.reg())->begin()); // any: there is no code
 }
 
 bool Allocation::LRE_CanEraseVirtReg(Register R) {
@@ -185,15 +208,25 @@ bool Allocation::LRE_CanEraseVirtReg(Register R) {
     return true;
   }
   Range.clear(); // it may wait in the queue
+  HasEmptied = true;
   return false;
 }
 
 void Allocation::LRE_WillShrinkVirtReg(Register R) {
-  if (!A.VRM.hasPhys(R))
+  LiveInterval &Range = A.LIS.getInterval(R);
+  if (A.VRM.hasPhys(R))
+    A.Matrix.unassign(Range);
+  else if (Enqueued.erase(R)) // its place in the queue will be another one
+    Waiting.erase(find(Waiting, &Range));
+  else
     return;
   Facts.forget(R);
-  A.Matrix.unassign(A.LIS.getInterval(R));
   New.push_back(R);
+}
+
+void Allocation::LRE_DidCloneVirtReg(Register Clone, Register Old) {
+  Clones.insert(Clone);
+  Facts.noteClone(Clone, Old);
 }
 
 } // namespace mlcb::rl4real

@@ -36,10 +36,12 @@ private:
   double saves(llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
   const llvm::LiveInterval &next();
+  void dropEmptied();
   void finish();
 
   bool LRE_CanEraseVirtReg(llvm::Register R) override;
   void LRE_WillShrinkVirtReg(llvm::Register R) override;
+  void LRE_DidCloneVirtReg(llvm::Register Clone, llvm::Register Old) override;
 
   const Analyses &A;
   FactsOfFunction &Facts;
@@ -52,6 +54,8 @@ private:
   llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
   llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
+  llvm::DenseSet<llvm::Register> Clones; // of live ranges that fell apart
+  bool HasEmptied = false;               // of those waiting some may be gone
   llvm::ArrayRef<uint8_t> Costs;
   Counts Done;
 };

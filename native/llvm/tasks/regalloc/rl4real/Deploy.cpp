@@ -11,8 +11,8 @@ using namespace llvm;
 namespace mlcb::rl4real {
 
 void allocateInHost(const TaskRegistration &Task, PassBuilder &Builder) {
-  runAtPipelineEnd(Builder, [&Task](Module &M, OptimizationLevel Built, ThinOrFullLTOPhase) {
-    if (Built == OptimizationLevel::O0 || hasFailed(M))
+  runAtPipelineEnd(Builder, [&Task](Module &M, const HostPipeline &Host) {
+    if (*Host.At.Built == OptimizationLevel::O0 || hasFailed(M))
       return false;
     const Expected<bool> HasPolicy = PolicySet::ofCommandLine().names(Task);
     if (!HasPolicy)

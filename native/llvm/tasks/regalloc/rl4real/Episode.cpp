@@ -3,10 +3,10 @@
 #include "llvm/tasks/regalloc/Episode.h"
 #include "spec/Tasks.h"
 #include "llvm/pipeline/Level.h"
-#include "llvm/task/Parameters.h"
 #include "llvm/task/TaskRegistration.h"
 #include "llvm/tasks/regalloc/AllocatorScope.h"
 #include "llvm/tasks/regalloc/rl4real/Deploy.h"
+#include "llvm/tasks/regalloc/rl4real/Parameters.h"
 #include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 using namespace llvm;
@@ -22,9 +22,8 @@ static_assert(static_cast<size_t>(Metric::executed_default) == static_cast<size_
 class Rl4Real final : public BoundTask {
 public:
   static Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) {
-    ParameterReader Own(Spec);
-    if (auto Splits = Own.result(Own.integer("splits")); !Splits)
-      return Unexpected(Splits.error());
+    if (auto Own = AllocatorParameters::read(Spec); !Own)
+      return Unexpected(Own.error());
     const AllocatorScope Allocator(createAllocator);
     return Regalloc::prepare(Spec, Target).map([](std::unique_ptr<BoundTask> Made) { return std::make_unique<Rl4Real>(std::move(Made)); });
   }

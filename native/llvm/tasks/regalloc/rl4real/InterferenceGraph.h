@@ -5,6 +5,7 @@
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlcb::rl4real {
 
@@ -25,8 +26,12 @@ private:
   struct Part {
     llvm::SlotIndex Start, End;
     llvm::Register R;
+    bool IsNew;
   };
+  using Parts = llvm::SmallVector<Part, 0>;
 
+  Parts partsBeside(const llvm::DenseSet<llvm::Register> &New) const;
+  bool isThere(llvm::Register R) const;
   bool mayShare(llvm::Register One, llvm::Register Other);
 
   const Analyses &A;

@@ -61,7 +61,21 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
   Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());
   Facts.Registers = static_cast<float>(A.order(Range.reg()).size());
+  Facts.Embedding = embedding(Range);
   return Facts;
+}
+
+std::vector<float> FactsOfFunction::embedding(const LiveInterval &Range) const {
+  if (!Seeds)
+    return {};
+  std::vector<float> Mean(dimension());
+  const auto Instructions = A.MRI.reg_nodbg_instructions(Range.reg());
+  for (const MachineInstr &MI : Instructions)
+    Seeds->embed(MI, Mean);
+  const auto Count = static_cast<float>(std::max<ptrdiff_t>(std::distance(Instructions.begin(), Instructions.end()), 1));
+  for (float &Element : Mean)
+    Element /= Count;
+  return Mean;
 }
 
 } // namespace mlcb::rl4real

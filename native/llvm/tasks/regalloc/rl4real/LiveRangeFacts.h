@@ -2,6 +2,7 @@
 // What is known of a live range, whatever becomes of the others.
 #pragma once
 
+#include "llvm/observe/MachineVocabulary.h"
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -12,12 +13,16 @@ namespace mlcb::rl4real {
 struct LiveRangeFacts {
   float Density; // spill cost for each instruction that it lives through, or a few more; the heaviest are those that must not be spilled
   float Weight, SpillCost, CopyCost, Instructions, Uses, Hottest, Calls, Local, Hinted, Registers;
+  std::vector<float> Embedding; // mean of those of the instructions that read or write it; empty without a vocabulary
 };
 
 /// Each is found once.
 class FactsOfFunction {
 public:
-  explicit FactsOfFunction(const Analyses &A) : A(A) {}
+  FactsOfFunction(const Analyses &A, const MachineVocabulary *Seeds) : A(A), Seeds(Seeds) {}
+
+  /// The length of an embedding.
+  size_t dimension() const { return Seeds ? Seeds->identity().Dimension : 0; }
 
   const LiveRangeFacts &of(const llvm::LiveInterval &Range);
 
@@ -27,13 +32,18 @@ public:
   /// The splits that a live range came from.
   unsigned splits(llvm::Register R) const { return Splits.lookup(R); }
 
+  /// A part of a live range that fell apart has as many splits behind it.
+  void noteClone(llvm::Register Clone, llvm::Register Old) { Splits[Clone] = splits(Old); }
+
   void noteSplit(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> Parts);
 
 private:
   std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
+  std::vector<float> embedding(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
+  const MachineVocabulary *Seeds; // null where nothing is embedded
   llvm::DenseMap<llvm::Register, std::unique_ptr<LiveRangeFacts>> Known;
   llvm::DenseMap<llvm::Register, unsigned> Splits;
 };

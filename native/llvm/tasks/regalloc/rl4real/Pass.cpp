@@ -2,12 +2,12 @@
 #include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 #include "llvm/deploy/PolicySet.h"
-#include "llvm/task/Parameters.h"
 #include "llvm/task/Remark.h"
 #include "llvm/tasks/regalloc/AllocatorScope.h"
 #include "llvm/tasks/regalloc/Scope.h"
 #include "llvm/tasks/regalloc/rl4real/Agents.h"
 #include "llvm/tasks/regalloc/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/rl4real/Parameters.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"
@@ -20,6 +20,8 @@
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -29,6 +31,8 @@ static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(4), cl::Hidd
                                    cl::desc("How often -regalloc=mlcb may split a live range and what it was split into"));
 static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
                                    cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));
+static cl::opt<std::string> TripletFile("mlcb-machine-triplets", cl::Hidden, cl::value_desc("file"),
+                                        cl::desc("Write what stands beside what in the code that -regalloc=mlcb gets, for mlcb vocab train"));
 
 namespace mlcb::rl4real {
 namespace {
@@ -55,6 +59,7 @@ private:
   RegisterClassInfo Classes;
   RegallocConversations Talks;
   bool LeavesOthers = false; // to greedy: the functions that no policy decides about
+  std::unique_ptr<raw_ostream> Triplets;
 };
 
 char AllocatorPass::ID = 0;
@@ -89,9 +94,21 @@ static void report(const MachineFunction &MF, const Counts &Done) {
          MF.getFunction());
 }
 
+static std::unique_ptr<raw_ostream> openTriplets() {
+  if (TripletFile.empty())
+    return nullptr;
+  std::error_code Failed;
+  auto Opened = std::make_unique<raw_fd_ostream>(TripletFile, Failed, sys::fs::OF_Append);
+  if (Failed)
+    reportFatalUsageError("mlcb: -mlcb-machine-triplets=" + Twine(TripletFile) + ": " + Failed.message());
+  return Opened;
+}
+
 bool AllocatorPass::doInitialization(Module &M) {
+  MachineFunctionPass::doInitialization(M);
   if (IsFast)
     return Stock->doInitialization(M);
+  Triplets = openTriplets();
   Talks = openRegalloc("rl4real", M, *this);
   LeavesOthers = isRegallocScoped() || !Talks.Talks.empty() || PolicySet::ofCommandLine().names(*TaskRegistration::find("rl4real")).value_or(true);
   return Stock->doInitialization(M);
@@ -110,6 +127,8 @@ bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
     remark("LeftToGreedy", "left to greedy: " + Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most", MF.getFunction());
     return runStock(MF);
   }
+  if (Triplets)
+    writeTriplets(MF, *Triplets);
   report(MF, allocate(MF, Talk));
   return true;
 }
@@ -136,9 +155,15 @@ static std::unique_ptr<Decider> deciderFor(const Analyses &A, FactsOfFunction &F
   return Named;
 }
 
-/// As the parameters of the policy have it; else the option.
-static unsigned splitsOf(RegallocConversation *Talk) {
-  return Talk ? static_cast<unsigned>(ParameterReader(Talk->policy().spec()).integer("splits")) : unsigned(MaxSplits);
+/// Those of the policy; else those of the options.
+static AllocatorParameters parametersOf(RegallocConversation *Talk) {
+  const AllocatorParameters OfOptions{MaxSplits};
+  if (!Talk)
+    return OfOptions;
+  const auto Read = AllocatorParameters::read(Talk->policy().spec());
+  if (!Read)
+    Talk->abandon(Read.error());
+  return Read.value_or(OfOptions);
 }
 
 Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) {
@@ -162,8 +187,9 @@ Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) 
                    Frequencies,
                    Weights,
                    Classes};
-  FactsOfFunction Facts(A);
-  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), splitsOf(Talk)).run();
+  const AllocatorParameters Parameters = parametersOf(Talk);
+  FactsOfFunction Facts(A, Parameters.Seeds);
+  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), Parameters.Splits).run();
 }
 
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);

@@ -23,6 +23,9 @@ bool Recolouring::placeFree(const LiveInterval &Range) {
 }
 
 bool Recolouring::placeAt(const LiveInterval &Range, MCRegister Register, unsigned Depth) {
+  if (!Tries)
+    return false;
+  --Tries;
   const auto Others = interferers(A, Range, Register);
   if (any_of(Others, [&](const LiveInterval *Other) { return is_contained(Placed, Other); }))
     return false;

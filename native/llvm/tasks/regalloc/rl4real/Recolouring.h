@@ -29,6 +29,7 @@ private:
   llvm::SmallVectorImpl<llvm::Register> &Evicted;
   llvm::SmallVector<Change, 16> Changes;
   llvm::SmallVector<const llvm::LiveInterval *, 8> Placed;
+  unsigned Tries = 10000; // left, for there are as many ways as permutations
 };
 
 } // namespace mlcb::rl4real

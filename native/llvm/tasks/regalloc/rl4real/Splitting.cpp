@@ -14,7 +14,7 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr size_t MostBlocks = 8, MostParts = 8, MostLive = 128;
+static constexpr size_t MostBlocks = 8, MostParts = 8, MostLive = 128, MostEdges = 4096, MostCopies = 64;
 static constexpr int FarApart = 16; // instructions
 
 static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
@@ -161,6 +161,11 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
 std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
   if (Within.isPart())
     return planPart(Range, Within);
+  size_t Edges = 0;
+  for (const MachineBasicBlock *Block : Within.Blocks)
+    Edges += Block->pred_size() + Block->succ_size();
+  if (Edges > MostEdges) // each is looked at for each live range
+    return std::nullopt;
   Plan Copies;
   for (MachineBasicBlock *Block : Within.Blocks)
     if (!planEntry(Range, *Block, Within, Copies) || !planExit(Range, *Block, Within, Copies))
@@ -206,13 +211,15 @@ bool Splitting::planCopy(const LiveInterval &Range, MachineBasicBlock &Block, bo
   const auto IsLiveOut = [&](const MachineBasicBlock *Block) { return A.LIS.isLiveOutOfMBB(Range, Block); }; // not so where it is undefined
   if (!(AtEnd ? IsLiveOut(&Block) : all_of(Block.predecessors(), IsLiveOut)))
     return false;
-  if (Block.isEHPad() || Block.hasEHPadSuccessor() || Block.isInlineAsmBrIndirectTarget() || (AtEnd && any_of(Block.terminators(), Reads)))
+  if (Block.isEHPad() || Block.hasEHPadSuccessor() || Block.isInlineAsmBrIndirectTarget())
+    return false;
+  if (AtEnd && (Block.mayHaveInlineAsmBr() || any_of(Block.terminators(), Reads)))
     return false;
   const auto Before = AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
   const auto IsSame = [&](const Copy &Other) { return Other.Block == &Block && Other.Before == Before && Other.Inwards == Inwards; };
   if (none_of(Copies, IsSame))
     Copies.push_back({&Block, Before, Inwards});
-  return true;
+  return Copies.size() <= MostCopies;
 }
 
 void Splitting::split(const LiveInterval &Range, const Region &Within, SmallVectorImpl<Register> &New) {

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The episodes of an evaluation, kept as they end: one that was interrupted goes on where it stopped."""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from mlcb_gym.rollout.trace import Trace
+
+
+@dataclass
+class Journal:
+    """A file with a line for each episode, without its actions. The methods of an evaluation are the same in the same order each time: each is a
+    stage."""
+
+    path: Path
+    _inputs: str = field(default="", init=False)
+    _known: dict[int, dict[int, Trace]] = field(default_factory=dict, init=False)
+    _stage: int = field(default=0, init=False)
+    _lines: TextIO | None = field(default=None, init=False)
+
+    def begin(self, inputs: str) -> None:
+        """Take up what an interrupted evaluation of the same inputs left, if there is one; what others left is replaced by the first episode."""
+        self._inputs = inputs
+        rows = [_row(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        if rows[:1] == [{"inputs": inputs}]:
+            for row in filter(None, rows[1:]):
+                self._known.setdefault(row["stage"], {})[row["program"]] = _trace(row["trace"])
+            self._lines = self.path.open("a", buffering=1)
+            self._lines.write("\n")  # the last line may have been cut off
+
+    def next_stage(self) -> dict[int, Trace]:
+        """Return what is known of the next method, by the number of the program."""
+        self._stage += 1
+        return self._known.get(self._stage, {})
+
+    def keep(self, program: int, trace: Trace) -> None:
+        """Write an episode of this stage."""
+        if self._lines is None:
+            self._lines = self.path.open("w", buffering=1)
+            self._lines.write(json.dumps({"inputs": self._inputs}) + "\n")
+        row = {"stage": self._stage, "program": program, "trace": asdict(replace(trace, actions=()))}
+        self._lines.write(json.dumps(row) + "\n")
+
+    def close(self) -> None:
+        """Close the file, which stays for the next time."""
+        if self._lines:
+            self._lines.close()
+
+    def remove(self) -> None:
+        """Remove the file: the evaluation is whole."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+def _row(line: str) -> dict[str, Any]:
+    """Return what a line has; nothing where it was cut off."""
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return {}
+
+
+def _trace(saved: dict[str, Any]) -> Trace:
+    return Trace(**saved | {"actions": (), "ratios": tuple(saved["ratios"])})
