@@ -5,6 +5,7 @@ import argparse
 import shutil
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +13,18 @@ import numpy as np
 from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.evaluation.executables import Executables
 from mlcb_gym.evaluation.statistics import estimate
+from mlcb_gym.export.clang_config import write_clang_config
 from scripts.projects.recipe import ALLOCATION, Way
 
 STOCK, AGAIN, FIRST_USE = "stock", "stock again", "-regalloc-csr-first-time-cost=32768"
-AGENTS = ("rl4real",)
-WAYS = (Way("-O2", ALLOCATION), Way("-O2", ALLOCATION, candidates=4), Way("-O2", AGENTS), Way("-O2", AGENTS, guard=True))
+WAYS = (Way("-O2", ALLOCATION), Way("-O2", ALLOCATION, candidates=4))
 
 
 def main() -> int:
     """Print the ratio of each way to stock."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="+", help="programs with a main, as of `mlcb evaluate --programs`")
+    parser.add_argument("--policy", type=Path, action="append", default=[], help="a policy folder of one's own, alone and guarded; repeatable")
     parser.add_argument("--rounds", type=int, default=40, help="of all executables of a program")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -33,6 +35,9 @@ def main() -> int:
         for number, made in enumerate(WAYS):
             (folder := Path(name) / f"way{number}").mkdir()
             flags[made.name] = made.flags(folder).split()
+        for policy, guard in product(given.policy, (False, True)):
+            label = f"{policy.name}, guarded" if guard else policy.name
+            flags[label] = ["-O2", f"--config={write_clang_config(Path(name) / f'{label}.cfg', [policy], guard=guard)}"]
         seconds = [_seconds(program, flags, Path(name) / str(number), given.rounds, rng) for number, program in enumerate(programs)]
     print(f"| {len(programs)} programs | run time / stock | by program | fastest | slowest |", "|---|---|---|---|---|", sep="\n")
     for way in [AGAIN, *list(flags)[1:]]:
