@@ -12,7 +12,7 @@ from benchmarks import episodes
 from benchmarks.deployment import fastest
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
-from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.record import Action, Observation
@@ -27,7 +27,7 @@ def figures() -> Iterator[Figure]:
     rng = np.random.default_rng(SEED)
     test = resolve("default/test")
     with tempfile.TemporaryDirectory() as folder:
-        programs = [_optimized(test[i], Path(folder)) for i in rng.permutation(len(test))[:PROGRAMS]]
+        programs = [optimized(test[i].bitcode, Path(folder) / f"{test[i].digest}.bc") for i in rng.permutation(len(test))[:PROGRAMS]]
         for task in ("eviction", "priority"):
             yield from _compile_times(task, programs, Path(folder))
     yield from episodes.outside_llvm(EvictionEnv)
@@ -39,7 +39,7 @@ def _compile_times(task: str, programs: Sequence[Path], folder: Path) -> Iterato
     policy = shipped()[task]
     ahead, runtime = _asking(f"aot:{compile_policy(policy, folder / f'{task}.so')}"), _asking(f"onnx:{policy}")
     kinds = {"ahead of time": ahead, "in ONNX Runtime": runtime, "ahead of time, guarded": [*ahead, "-mlcb-guard"]}
-    seconds = np.array([fastest(_llc(program), *(_llc(program, *flags) for flags in kinds.values())) for program in programs])
+    seconds = np.array([fastest(llc(program), *(llc(program, *flags) for flags in kinds.values())) for program in programs])
     note = f"{task}, {PROGRAMS} test modules of {1e3 * np.median(seconds[:, 0]):.0f} ms, start-up included"
     for kind, ratio in zip(kinds, np.median(seconds[:, 1:] / seconds[:, :1], axis=0), strict=True):
         must = 1.3 if kind == "ahead of time" else None
@@ -51,10 +51,9 @@ def _evict_nothing(env: CompilerEnv, observation: Observation) -> Action:
     return env.action(int(np.flatnonzero(observation["action_mask"])[-1]))
 
 
-def _optimized(program: Program, folder: Path) -> Path:
-    """As clang -O2 has it before code generation."""
-    output = folder / f"{program.digest}.bc"
-    command: list[str | Path] = [toolchain.tool("clang"), "-O2", "-w", "-c", "-emit-llvm", program.bitcode, "-o", output]
+def optimized(program: Path, output: Path) -> Path:
+    """A source or bitcode as clang -O2 has it before code generation."""
+    command: list[str | Path] = [toolchain.tool("clang"), "-O2", "-w", "-c", "-emit-llvm", program, "-o", output]
     subprocess.run(command, check=True)
     return output
 
@@ -63,5 +62,6 @@ def _asking(uri: str) -> list[str]:
     return [f"-load={toolchain.plugin()}", f"-mlcb-runner={uri}"]
 
 
-def _llc(program: Path, *flags: str) -> list[str | Path]:
+def llc(program: Path, *flags: str) -> list[str | Path]:
+    """The command that generates code, and keeps none."""
     return [toolchain.tool("llc"), *flags, *LLC, program, "-o", "/dev/null"]

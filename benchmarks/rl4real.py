@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What four agents cost in `llc -O2` of functions with about 200 live ranges: in process, and asked of a Python process over gRPC."""
+"""The cost of four agents in `llc -O2` of functions with about 200 live ranges: in process, and in a Python process over gRPC."""
 
 import re
 import subprocess
@@ -9,32 +9,32 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from benchmarks.allocation import llc, optimized
 from benchmarks.deployment import REPEATS, TINY, fastest
 from benchmarks.report import Figure
 from mlcb_gym import toolchain
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.heuristic import Heuristic
-from mlcb_gym.agents.network import policy_network
+from mlcb_gym.agents.network import AgentNetwork, policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.envs.rl4real import RL4ReAlEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
+from mlcb_gym.rollout.advice import advice_of
+from mlcb_gym.rollout.network_policy import advice
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import ModelServer
-from mlcb_gym.spec import MASK
 from mlcb_gym.training.run import recipe
 
 FUNCTIONS, LEAST, MOST, SEED = 20, 150, 250, 1
 ALLOCATOR = (f"-load={toolchain.plugin()}", "-regalloc=mlcb")
-Model = Callable[[str, Mapping[str, Any]], int]
+Model = Callable[[str, Mapping[str, Any]], int | float]
 
 
 def figures() -> Iterator[Figure]:
@@ -49,9 +49,7 @@ def figures() -> Iterator[Figure]:
         yield Figure(f"{kind} / the same policy compiled, median", _median(seconds[kind], seconds["compiled"]), "x", note="the paper: 19 to 22")
     for kind, (must, aim) in {"in ONNX Runtime": (0.1, 0.05), "compiled": (None, None)}.items():
         outside = (seconds["trivial"] - seconds["heuristic"]).sum() / (seconds[kind] - seconds["heuristic"]).sum()
-        yield Figure(
-            f"of the decisions' time outside the model, {kind}", float(outside), "of 1", must, aim, note="that of a model that computes nothing"
-        )
+        yield Figure(f"of the decisions' time outside the model, {kind}", float(outside), "of 1", must, aim, note="by a model without work")
 
 
 def _compile_seconds(folder: Path) -> Mapping[str, NDArray[np.float64]]:
@@ -74,7 +72,7 @@ def _compile_seconds(folder: Path) -> Mapping[str, NDArray[np.float64]]:
             "ONNX Runtime over gRPC": onnx_uri,
         }
         flags = {"greedy": (), "heuristic": ALLOCATOR} | {kind: (*ALLOCATOR, f"-mlcb-runner={uri}") for kind, uri in uris.items()}
-        seconds = np.array([fastest(*(_llc(module, *own) for own in flags.values())) for module in modules])
+        seconds = np.array([fastest(*(llc(module, *own) for own in flags.values())) for module in modules])
     return dict(zip(flags, (seconds[1:] - seconds[0]).T, strict=True))
 
 
@@ -86,11 +84,11 @@ def _functions(folder: Path) -> Iterator[Path]:
     """A module with little in it, then one for each of some functions of the test split that have so many live ranges."""
     tiny = folder / "tiny.c"
     tiny.write_text(TINY)
-    yield _optimized(tiny, folder / "tiny.bc")
+    yield optimized(tiny, folder / "tiny.bc")
     found = 0
     test = resolve("default/test")
     for index in np.random.default_rng(SEED).permutation(len(test)):
-        module = _optimized(test[index].bitcode, folder / f"{index}.bc")
+        module = optimized(test[index].bitcode, folder / f"{index}.bc")
         names = subprocess.run([toolchain.tool("llvm-nm"), "--defined-only", "-j", module], check=True, capture_output=True, text=True).stdout.split()
         for name in names[:20]:
             one = folder / f"{index}.{len(name)}.{found}.bc"
@@ -106,36 +104,21 @@ def _functions(folder: Path) -> Iterator[Path]:
 
 def _live_ranges(module: Path) -> int:
     """Of its functions together, by the remarks of the allocator."""
-    said = subprocess.run(_llc(module, *ALLOCATOR, "-pass-remarks=mlcb"), check=True, capture_output=True, text=True).stderr
+    said = subprocess.run(llc(module, *ALLOCATOR, "-pass-remarks=mlcb"), check=True, capture_output=True, text=True).stderr
     return sum(map(int, re.findall(r"allocated (\d+) live ranges", said)))
 
 
-def _optimized(program: Path, output: Path) -> Path:
-    command: list[str | Path] = [toolchain.tool("clang"), "-O2", "-w", "-c", "-emit-llvm", program, "-o", output]
-    subprocess.run(command, check=True)
-    return output
-
-
-def _llc(module: Path, *flags: str) -> list[str | Path]:
-    return [toolchain.tool("llc"), *flags, *LLC, module, "-o", "/dev/null"]
-
-
 def _in_torch(networks: Team) -> Model:
-    @torch.inference_mode()
-    def choose(agent: str, tensors: Mapping[str, Any]) -> int:
-        logits = networks[agent]({name: torch.from_numpy(tensor)[None] for name, tensor in tensors.items()})[0].numpy()
-        return int(np.where(tensors[MASK], logits, -np.inf).argmax())
-
-    return choose
+    return lambda agent, tensors: advice(cast(AgentNetwork, networks[agent]), dict(tensors))
 
 
 def _in_onnx(policy: OnnxPolicy) -> Model:
     sessions = dict(zip((agent["name"] for agent in policy.manifest["spec"]["agents"]), policy.sessions, strict=True))
 
-    def choose(agent: str, tensors: Mapping[str, Any]) -> int:
+    def choose(agent: str, tensors: Mapping[str, Any]) -> int | float:
         session = sessions[agent]
         (logits,) = session.run(None, {given.name: tensors[given.name][np.newaxis] for given in session.get_inputs()})
-        return int(np.where(tensors[MASK], logits[0], -np.inf).argmax())
+        return advice_of(logits[0], dict(tensors))
 
     return choose
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
 
+import resource
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +17,7 @@ from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program, resolve, validation_of
 from mlcb_gym.corpus.sources import Source, fetch
 from mlcb_gym.errors import ProgramError, ToolchainError
+from mlcb_gym.limits import lower
 from mlcb_gym.tools import odg
 from mlcb_gym.tools.vocabulary import count_triplets
 
@@ -34,6 +37,14 @@ def test_tool_has_the_memory_that_it_is_given() -> None:
     assert run((sys.executable, "-c", allocate), subject="program.c", memory_bytes=4 << 30) == b""
     with pytest.raises(ProgramError, match=r"^program.c: no memory$"):
         run((sys.executable, "-c", allocate), subject="program.c", memory_bytes=1 << 30)
+
+
+def test_limit_that_is_lower_already_stays() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        for most in (2 << 30, 1 << 30, 4 << 30):
+            lower(process.pid, resource.RLIMIT_AS, most, most)
+        assert resource.prlimit(process.pid, resource.RLIMIT_AS) == (1 << 30, 1 << 30)
+        process.kill()
 
 
 def test_first_error_of_a_tool_is_what_is_said(tmp_path: Path) -> None:

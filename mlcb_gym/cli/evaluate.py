@@ -44,8 +44,8 @@ def evaluate(
 
     The best of some random episodes (and fixed sequences) is a row too: `--best-of 10`, repeatable; by default 1 and 10. `--candidates 3`,
     repeatable, adds what `mlcb clang-config --candidates 3` gains, `--linked PROGRAMS` executables, `--search` what a search of each program finds.
-    The same command, given again after it was interrupted, goes on where it stopped.
-    By run time, every executable runs `--rounds 40` times. Arguments of the environment beside those of the policy are options too: `mlcb evaluate
+    The same command, given again after it was interrupted, goes on where it stopped. By run time, every executable runs `--rounds 40` times, and
+    nothing is kept of an interruption. Arguments of the environment beside those of the policy are options too: `mlcb evaluate
     TASK --help` lists all that a task has.
     """
     from mlcb_gym.evaluation.evaluators import evaluator

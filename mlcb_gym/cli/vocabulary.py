@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``mlcb vocab``: the vocabularies of embeddings, trained anew."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +8,7 @@ import typer
 
 from mlcb_gym import atomic
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.tools.vocabulary import TransE, as_json, count_machine_triplets, count_triplets, entities, fit, frequent, sections_as_json
+from mlcb_gym.tools.vocabulary import TransE, as_json, count_machine_triplets, count_triplets, entities, fit, frequent, ir_sections
 
 DIMENSIONS = {"ir": TransE.dimension, "machine": 100}
 
@@ -36,26 +35,14 @@ def train(
 ) -> None:
     """Train a vocabulary on what stands beside what in programs."""
     modules = [program.bitcode for program in resolve(programs or ["default/train", "embedded/train"])]
+    if of == "ir":
+        counts, names = count_triplets(modules, jobs=jobs), entities(modules[0])
+        sections = ir_sections(names)
+    else:
+        opcodes, operands, counts = frequent(count_machine_triplets(modules, jobs=jobs), least)
+        names, sections = [*opcodes, *operands], {"Opcodes": 0, "Operands": len(opcodes)}
+    typer.echo(f"{counts.total()} triplets of {len(modules)} modules, {len(counts)} distinct")
     config = TransE(dimension=dimension or DIMENSIONS[of], seed=seed)
-    text = (_of_ir if of == "ir" else _of_machine)(modules, config, jobs, least)
     output = output or Path("ir2vec.json" if of == "ir" else "mir.json")
-    atomic.write(output, text)
-    typer.echo(f"{output}: vectors of {config.dimension}")
-
-
-def _of_ir(modules: Sequence[Path], config: TransE, jobs: int, _least: int) -> str:
-    counts = count_triplets(modules, jobs=jobs)
-    names = entities(modules[0])
-    _say(counts.total(), len(modules), len(counts), len(names))
-    return as_json(names, fit(counts, len(names), config))
-
-
-def _of_machine(modules: Sequence[Path], config: TransE, jobs: int, least: int) -> str:
-    opcodes, operands, counts = frequent(count_machine_triplets(modules, jobs=jobs), least)
-    names = [*opcodes, *operands]
-    _say(counts.total(), len(modules), len(counts), len(names))
-    return sections_as_json({"Opcodes": 0, "Operands": len(opcodes)}, names, fit(counts, len(names), config))
-
-
-def _say(triplets: int, modules: int, distinct: int, entities: int) -> None:
-    typer.echo(f"{triplets} triplets of {modules} modules, {distinct} distinct, of {entities} entities")
+    atomic.write(output, as_json(sections, names, fit(counts, len(names), config)))
+    typer.echo(f"{output}: {len(names)} vectors of {config.dimension}")

@@ -5,10 +5,10 @@ import os
 import resource
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from mlcb_gym.errors import ProgramError
+from mlcb_gym.limits import lower
 from mlcb_gym.toolchain import starting
 
 #: Far more than any one module takes.
@@ -23,7 +23,7 @@ def run(
     stdin: bytes = b"",
     environment: Mapping[str, str] | None = None,
     seconds: float = TOOL_SECONDS,
-    memory_bytes: int = resource.RLIM_INFINITY,
+    memory_bytes: int | None = None,
 ) -> bytes:
     """Run a tool and return what it wrote to standard output.
 
@@ -31,7 +31,7 @@ def run(
         subject: what the tool works on.
         folder: where it runs.
         environment: variables beside those of this process.
-        memory_bytes: the address space of the tool.
+        memory_bytes: the address space of the tool, where it has less than now.
 
     Raises:
         ProgramError: one line that names ``subject``: the tool failed, or did not end within ``seconds``.
@@ -52,15 +52,14 @@ def run(
     return output
 
 
-def _communicate(tool: "subprocess.Popen[bytes]", stdin: bytes, seconds: float, memory_bytes: int) -> tuple[bytes, bytes]:
-    """Return what a tool writes to standard output and error until its end; it is killed where that is not waited for."""
+def _communicate(tool: "subprocess.Popen[bytes]", stdin: bytes, seconds: float, memory_bytes: int | None) -> tuple[bytes, bytes]:
+    """Return what a tool writes to standard output and error until its end."""
     try:
-        with suppress(ProcessLookupError):
-            resource.prlimit(tool.pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        if memory_bytes is not None:
+            lower(tool.pid, resource.RLIMIT_AS, memory_bytes, memory_bytes)
         return tool.communicate(stdin, seconds)
-    except BaseException:
-        tool.kill()
-        raise
+    finally:
+        tool.kill()  # which has no effect once it has ended
 
 
 def _first_error(stderr: bytes) -> str:

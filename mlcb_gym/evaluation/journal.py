@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from mlcb_gym import json_lines
 from mlcb_gym.rollout.trace import Trace
 
 
@@ -23,12 +24,11 @@ class Journal:
     def begin(self, inputs: str) -> None:
         """Take up what an interrupted evaluation of the same inputs left, if there is one; what others left is replaced by the first episode."""
         self._inputs = inputs
-        rows = [_row(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        rows = json_lines.read(self.path)
         if rows[:1] == [{"inputs": inputs}]:
-            for row in filter(None, rows[1:]):
+            for row in rows[1:]:
                 self._known.setdefault(row["stage"], {})[row["program"]] = _trace(row["trace"])
-            self._lines = self.path.open("a", buffering=1)
-            self._lines.write("\n")  # the last line may have been cut off
+            self._lines = json_lines.extend(self.path)
 
     def next_stage(self) -> dict[int, Trace]:
         """Return what is known of the next method, by the number of the program."""
@@ -52,14 +52,6 @@ class Journal:
         """Remove the file: the evaluation is whole."""
         self.close()
         self.path.unlink(missing_ok=True)
-
-
-def _row(line: str) -> dict[str, Any]:
-    """Return what a line has; nothing where it was cut off."""
-    try:
-        return dict(json.loads(line))
-    except ValueError:
-        return {}
 
 
 def _trace(saved: dict[str, Any]) -> Trace:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcb_gym import json_lines
 from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.errors import SessionLost
 from mlcb_gym.rollout.play import Script, name_of, persistent, play, replay
@@ -57,9 +58,7 @@ def evaluate_sequences(envs: Sequence[HalvedEnv], programs: Sequence[Any], seque
     names = [name_of(program) for program in programs]
     missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
-    with store.open("a", buffering=1) as lines:
-        if lines.tell():
-            lines.write("\n")  # the last line may have been cut off
+    with json_lines.extend(store) as lines:
         for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
             if trace.lost:
                 raise SessionLost(f"{trace.program}: {trace.error}")
@@ -76,15 +75,4 @@ def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]
 
 
 def _read(store: Path) -> dict[tuple[str, Actions], float]:
-    if not store.exists():
-        return {}
-    rows = [_row(line) for line in store.read_text().splitlines()]
-    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in rows if row}
-
-
-def _row(line: str) -> dict[str, Any] | None:
-    """Return a result; None of a line that is empty, or was cut off, as where the disk was full."""
-    try:
-        return dict(json.loads(line))
-    except ValueError:
-        return None
+    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in json_lines.read(store)}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mlcb_gym import toolchain
 from mlcb_gym.errors import CompilerError, SessionLost
+from mlcb_gym.limits import lower
 from mlcb_gym.session.request import Limits
 
 STOP_SECONDS = 5.0
@@ -137,6 +138,5 @@ def _process_group(folder: Path) -> Iterator[int]:
 
 
 def _limit(pid: int, limits: Limits) -> None:
-    with suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1))
-        resource.prlimit(pid, resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+    lower(pid, resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)
+    lower(pid, resource.RLIMIT_AS, limits.memory_bytes, limits.memory_bytes)

@@ -106,20 +106,23 @@ def fit(counts: Counter[Triplet], number: int, config: TransE) -> "Tensor":
     return vectors.detach() / vectors.detach().abs().max()
 
 
-def as_json(names: Sequence[str], vectors: "Tensor") -> str:
-    """Return a vocabulary as LLVM reads it: three sections, a vector a line."""
-    first = {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
-    return sections_as_json(first, names, vectors)
+def ir_sections(names: Sequence[str]) -> dict[str, int]:
+    """Return where the three sections of an LLVM vocabulary begin among its names."""
+    return {"Opcodes": 0, "Types": names.index(_FIRST_TYPE), "Arguments": names.index(_FIRST_ARGUMENT)}
 
 
-def sections_as_json(first: Mapping[str, int], names: Sequence[str], vectors: "Tensor") -> str:
-    """Return a vocabulary of sections that begin at these of its names, a vector a line."""
-    ends = [*list(first.values())[1:], len(names)]
-    sections = []
-    for (section, start), end in zip(first.items(), ends, strict=True):
+def as_json(sections: Mapping[str, int], names: Sequence[str], vectors: "Tensor") -> str:
+    """Return a vocabulary as LLVM reads it, a vector a line.
+
+    Args:
+        sections: the number of the first name of each.
+    """
+    ends = [*list(sections.values())[1:], len(names)]
+    written = []
+    for (section, start), end in zip(sections.items(), ends, strict=True):
         lines = (f"{json.dumps(names[key])}: [{','.join(f'{value:.4g}' for value in vectors[key].tolist())}]" for key in range(start, end))
-        sections.append(f'"{section}": {{\n' + ",\n".join(lines) + "\n}")
-    return "{\n" + ",\n".join(sections) + "\n}\n"
+        written.append(f'"{section}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(written) + "\n}\n"
 
 
 def _distance(vectors: "Tensor", relations: "Tensor", head: "Tensor", tail: "Tensor", relation: "Tensor") -> "Tensor":

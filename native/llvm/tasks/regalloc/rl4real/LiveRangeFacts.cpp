@@ -44,6 +44,7 @@ std::optional<double> FactsOfFunction::rematerialisation(const LiveInterval &Ran
 
 LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   LiveRangeFacts Facts{};
+  Facts.Embedding.resize(dimension());
   const std::optional<double> Anew = rematerialisation(Range);
   for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg())) {
     const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
@@ -52,7 +53,11 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
     Facts.CopyCost += Times * static_cast<float>(MI.isCopy() * CopyWeight);
     Facts.Hottest = std::max(Facts.Hottest, Times);
     ++Facts.Uses;
+    if (Seeds)
+      Seeds->embed(MI, Facts.Embedding);
   }
+  for (float &Element : Facts.Embedding)
+    Element /= std::max(Facts.Uses, 1.0F);
   Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
   const unsigned Instructions = Range.getSize() / SlotIndex::InstrDist;
   Facts.Instructions = static_cast<float>(Instructions);
@@ -61,21 +66,7 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
   Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());
   Facts.Registers = static_cast<float>(A.order(Range.reg()).size());
-  Facts.Embedding = embedding(Range);
   return Facts;
-}
-
-std::vector<float> FactsOfFunction::embedding(const LiveInterval &Range) const {
-  if (!Seeds)
-    return {};
-  std::vector<float> Mean(dimension());
-  const auto Instructions = A.MRI.reg_nodbg_instructions(Range.reg());
-  for (const MachineInstr &MI : Instructions)
-    Seeds->embed(MI, Mean);
-  const auto Count = static_cast<float>(std::max<ptrdiff_t>(std::distance(Instructions.begin(), Instructions.end()), 1));
-  for (float &Element : Mean)
-    Element /= Count;
-  return Mean;
 }
 
 } // namespace mlcb::rl4real

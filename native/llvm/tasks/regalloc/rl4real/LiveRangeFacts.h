@@ -40,7 +40,6 @@ public:
 private:
   std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
-  std::vector<float> embedding(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
   const MachineVocabulary *Seeds; // null where nothing is embedded

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of JSON objects, one on a line, that grow while something is measured; the last line may have been cut off."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of all whole lines; none where there is no file."""
+    return list(_whole(path.read_text())) if path.exists() else []
+
+
+def extend(path: Path) -> TextIO:
+    """Open a file for more lines, each of which is written at once."""
+    lines = path.open("a", buffering=1)
+    if lines.tell():
+        lines.write("\n")
+    return lines
+
+
+def _whole(text: str) -> Iterator[dict[str, Any]]:
+    for line in filter(None, text.splitlines()):
+        try:
+            yield dict(json.loads(line))
+        except ValueError:  # it was cut off, as where the disk was full
+            continue
