@@ -83,7 +83,7 @@ class Storm:
 
     def calm(self) -> None:
         """Look what the learner holds by now; stop it, and look what others do meanwhile."""
-        self.found["descriptor"] += max(0, self._player.fewest_descriptors(RECOVERY_SECONDS) - self._descriptors)
+        self.found["descriptor"] += max(0, self._player.fewest_descriptors(RECOVERY_SECONDS, hoped=self._descriptors) - self._descriptors)
         process = psutil.Process(self._player.process.pid)
         process.suspend()
         time.sleep(CALM_SECONDS)  # the step under way ends

@@ -93,12 +93,13 @@ class Player:
                 return failed, played
         return failed, None
 
-    def fewest_descriptors(self, seconds: float) -> int:
-        """Return what it holds after its next episodes, at least; a channel that was closed may be there for a moment more."""
+    def fewest_descriptors(self, seconds: float, hoped: int | None = None) -> int:
+        """Return what it holds after its next episodes, at least. A channel that was closed may be there for some episodes more, on a busy machine
+        for many: where so few are hoped for, all episodes of these seconds may show them."""
         held = list[int]()
         for played in self.episodes(seconds):
             held.append(played.descriptors)
-            if len(held) == EPISODES:
+            if len(held) >= EPISODES and (hoped is None or min(held) <= hoped):
                 break
         return min(held, default=0)
 
