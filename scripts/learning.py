@@ -44,7 +44,7 @@ class Learnt:
 
 
 def judges(task: str) -> list[Program]:
-    """Return the programs of every second validation project, which nothing was chosen by."""
+    """Return the programs of every second validation project, which are used for no choice."""
     programs = resolve(f"{env_class(task).record.corpus}/validation")
     chosen = sorted({program.project for program in programs})[1::2]
     return [program for program in programs if program.project in chosen]
@@ -105,7 +105,7 @@ def main() -> None:
         "",
         f"`python -m scripts.learning`: each task's own algorithm, {given.minutes:g} minutes on two cores, seeds {numbers}, on its training",
         f"programs, with the defaults ({settings}). The last checkpoint against the weights before the first",
-        "update, on the programs of every second validation project, which nothing was chosen by: ratios to LLVM's own heuristic, lower is better.",
+        "update, on the programs of every second validation project, which were used for no choice: ratios to LLVM's own heuristic, lower is better.",
         "Intervals (95 %) are over whole projects.",
         f"{platform.machine()}, {cpu()}; commit {current_commit()}.",
         "",

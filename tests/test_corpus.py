@@ -222,6 +222,15 @@ def test_flag_that_could_run_code_is_refused(with_headers: Path, flag: str) -> N
         resolve(with_headers)
 
 
+@pytest.mark.parametrize("flags", ["-D\n@more", "-I@more", "-I\n@more", "-include\n@more"])
+def test_value_of_a_flag_names_no_file_of_more_flags(with_headers: Path, flags: str) -> None:
+    """Which clang would read in the place of any word that begins with @."""
+    (with_headers / "more").write_text("-DMORE=1")
+    (with_headers / "compile_flags.txt").write_text(f"-Iinclude\n{flags}\n")
+    with pytest.raises(ProgramError, match=r"MORE|must be an identifier|must start with|'@more' file not found"):
+        resolve(with_headers)
+
+
 def test_flag_without_its_value_is_named(with_headers: Path) -> None:
     (with_headers / "compile_flags.txt").write_text("-DMORE=1\n-I\n")
     with pytest.raises(ProgramError, match=r"compile_flags.txt: -I has no value"):

@@ -213,6 +213,7 @@ def machines(number: int, folder: Path) -> Iterator[list[tuple[str, str]]]:
             _ip("-n", name, "link", "set", "eth0", "up")
             places.append((name, address))
         (folder / "token").write_text("secret\n")
+        (folder / "token").chmod(0o600)
         request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=mlcb"]
         named = ",".join(f"IP:{address}" for _, address in places)
         files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]

@@ -17,7 +17,8 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.aot import compiled
+from mlcb_gym.export.aot import compile_policy, compiled
+from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import WorkerSession
@@ -129,6 +130,40 @@ def test_file_that_is_no_model_is_refused(folder: Path, observation: Observation
     for refuse in (lambda: in_process(f"onnx:{folder}", [observation]), lambda: OnnxPolicy(folder)):
         with pytest.raises(_native.InvalidArgument, match=r"cannot be read, expected an ONNX model$"):
             refuse()
+
+
+def test_model_whose_tensors_are_in_other_files_is_refused(folder: Path, observation: Observation) -> None:
+    made = onnx.load(str(model(folder)))
+    for tensor in made.graph.initializer:
+        if tensor.raw_data:
+            onnx.external_data_helper.set_external_data(tensor, "../elsewhere")
+            tensor.ClearField("raw_data")
+    model(folder).write_bytes(made.SerializeToString())
+    for refuse in (lambda: in_process(f"onnx:{folder}", [observation]), lambda: OnnxPolicy(folder), lambda: compiled(folder)):
+        with pytest.raises(_native.InvalidArgument, match=r"has a tensor whose values are elsewhere, expected all in the model itself$"):
+            refuse()
+
+
+def test_text_of_a_model_is_never_compiled(folder: Path, tmp_path: Path) -> None:
+    """The generator writes it into comments of C."""
+    made = onnx.load(str(model(folder)))
+    code = f'*/ #include <stdio.h>\n__attribute__((constructor)) static void run(void) {{ fclose(fopen("{tmp_path}/ran", "w")); }} /*'
+    made.graph.name = made.graph.doc_string = made.doc_string = made.producer_name = made.domain = code
+    made.graph.node[0].name = made.graph.node[0].doc_string = code
+    onnx.helper.set_model_props(made, {code: code})
+    renamed = made.graph.initializer[0].name
+    for node in made.graph.node:
+        node.input[:] = [code if name == renamed else name for name in node.input]
+    made.graph.initializer[0].name = code
+    model(folder).write_bytes(made.SerializeToString())
+    compile_policy(folder, tmp_path / "policy.so")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_bundle_has_of_a_policy_what_its_manifest_names(folder: Path, tmp_path: Path) -> None:
+    (folder / "notes").symlink_to("/etc/hostname")
+    write_clang_config(tmp_path / "bundle" / "mlcb.cfg", [folder], bundle=True)
+    assert sorted(path.name for path in (tmp_path / "bundle" / folder.name).iterdir()) == ["advisor.onnx", "policy.json"]
 
 
 @pytest.mark.parametrize("name", ["policy.json", "model"])

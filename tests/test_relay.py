@@ -108,6 +108,27 @@ def test_learner_that_is_killed_leaves_no_worker(served: Served, program: Path) 
         assert ends(watched)
 
 
+ASKING = """
+import sys
+from mlcb_gym.session import RemoteSession
+RemoteSession(sys.argv[1]).configure("posetrl", {"actions": [*(f"{{inline-threshold={i}}} default<O3>" for i in range(200_000)), "stop"]})
+"""
+
+
+def test_worker_that_is_busy_ends_with_its_session(served: Served) -> None:
+    """It parses and tries all actions of a task before it answers, which takes much longer than this test."""
+    with subprocess.Popen([sys.executable, "-c", ASKING, served.uri]) as learner:
+        deadline = time.monotonic() + SECONDS
+        while not served.workers() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)  # it has begun
+        watched = served.workers()
+        assert learner.poll() is None
+        learner.kill()
+        assert len(watched) == 1
+        assert ends(watched)
+
+
 def test_worker_that_is_killed_truncates_and_a_new_one_serves(served: Served, program: Path) -> None:
     with closing(RemoteSession(served.uri)) as session:
         env = make(program, session)
@@ -170,7 +191,15 @@ def test_port_that_is_taken_ends_the_command_with_one_line(served: Served) -> No
 
 def test_token_that_is_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("\n")
+    (tmp_path / "token").chmod(0o600)
     with pytest.raises(TaskError, match="the token is empty"):
+        RemoteSession(f"grpc://127.0.0.1:5000?token={tmp_path}/token")
+
+
+def test_token_that_every_user_can_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").chmod(0o644)
+    with pytest.raises(TaskError, match=r"token can be read or written by every user, expected only by its owner: chmod 600 "):
         RemoteSession(f"grpc://127.0.0.1:5000?token={tmp_path}/token")
 
 

@@ -139,6 +139,14 @@ def test_client_only_lowers_the_servers_limits(asked: dict[str, Any], tmp_path: 
         assert "took too long for one turn" in env.step(0)[4]["error"]
 
 
+def test_limit_of_nearly_no_time_is_none_of_no_limit(tmp_path: Path) -> None:
+    (tmp_path / "bomb.c").write_text(BOMB)
+    with serving(ANYWHERE) as served, closing(Asking(served.uri, limits={"turn_seconds": 1e-9})) as session:
+        env = PosetRLEnv(programs=tmp_path / "bomb.c", actions=[ENDLESS, "stop"], reward="none", session=session)
+        with pytest.raises(CompilerError, match="took too long for one turn"):
+            env.reset(options={"program": tmp_path / "bomb.c"})
+
+
 def test_limit_that_is_none_is_named(program: Path) -> None:
     with serving() as served, pytest.raises(CompilerError, match=r"limits: cpu_seconds is -5\.0*, expected 0"):
         begins_once(Asking(served.uri, limits={"cpu_seconds": -5}), program)

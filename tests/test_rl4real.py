@@ -3,14 +3,17 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
+from mlcb_gym import toolchain
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.heuristic import Heuristic
@@ -33,6 +36,7 @@ from tests.support.allocation import CLANG, LLC_22, PROGRAM, optimized, stock
 from tests.support.asking import compile_asking, with_policy
 from tests.support.episodes import finish
 from tests.support.known_output import OUTPUTS, compile_, run
+from tests.support.tiles import TILES
 
 AGENTS = ("selector", "tasker", "splitter", "colourer")
 SAMPLE = "train/fft"
@@ -60,12 +64,22 @@ def env() -> Iterator[RL4ReAlEnv]:
         yield made
 
 
+class NoNumber(Heuristic):
+    """Logits that are none."""
+
+    def forward(self, observation: Mapping[str, Tensor]) -> Tensor:
+        return super().forward(observation) * torch.nan
+
+
+def write_heuristics(env: RL4ReAlEnv, folder: Path, **kinds: type[Heuristic]) -> Path:
+    """A policy of agents that answer as the allocator's own heuristic, but for those of another kind."""
+    networks = {agent.name: kinds.get(agent.name, Heuristic)("heuristic", agent.advice["choices"]) for agent in env.task_spec.agents}
+    return write_policy(networks, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
 @pytest.fixture(scope="module")
 def policy(env: RL4ReAlEnv, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Agents that answer as the allocator's own heuristic."""
-    networks = {agent.name: Heuristic("heuristic", agent.advice["choices"]) for agent in env.task_spec.agents}
-    folder = tmp_path_factory.mktemp("policy") / "rl4real"
-    return write_policy(networks, folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+    return write_heuristics(env, tmp_path_factory.mktemp("policy") / "rl4real")
 
 
 def randomly(seed: int) -> Any:
@@ -207,6 +221,27 @@ def test_policy_that_answers_as_the_heuristic_makes_its_object(policy: Path, tmp
     assert len(set(made.values())) == 1
     subprocess.run([LLC_22, *LLC, module, "-o", tmp_path / "greedys.o"], check=True)
     assert (tmp_path / "greedys.o").read_bytes() not in made.values()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_agent_whose_model_says_nan_fails_the_compilation(env: RL4ReAlEnv, agent: str, tmp_path: Path) -> None:
+    policy = write_heuristics(env, tmp_path / "policy", **{agent: NoNumber})
+    (tmp_path / "program.c").write_text(RARE_CALL)
+    compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    command: list[str | Path] = [LLC_22, *LLC, "-regalloc=mlcb", tmp_path / "program.bc", "-o", tmp_path / "program.o"]
+    done = subprocess.run(with_policy(command, f"onnx:{policy}"), check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"the model of agent '{agent}' says NaN for all that its mask allows, expected a number" in done.stderr
+    assert not (tmp_path / "program.o").exists()
+
+
+def test_clang_configures_tiles_before_a_policy_allocates(policy: Path, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [policy])
+    (tmp_path / "tiles.c").write_text(TILES)
+    command: list[str | Path] = [CLANG, f"--config={config}", "-O2", "-mamx-int8", "-c", tmp_path / "tiles.c", "-o", tmp_path / "tiles.o"]
+    subprocess.run(command, check=True)
+    code = subprocess.run([toolchain.tool("llvm-objdump"), "-d", tmp_path / "tiles.o"], check=True, capture_output=True, text=True).stdout
+    assert code.index("ldtilecfg") < code.index("tdpbssd")
 
 
 @pytest.mark.parametrize("guard", [False, True])

@@ -12,9 +12,10 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from scripts.other_targets import TARGETS
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.tiles import TILES
 
 DECIDERS = ("heuristic", "first", "last", "random:1")
-SPLITS = (0, 2)
+SPLITS = (0, 2, 4)
 LEVELS = ("-O1", "-O2")
 THROWS = """
 #include <cstdio>
@@ -48,6 +49,44 @@ define i64 @f() {
 """
 """A value that a call leaves in any register: what is left of it after a spill lives where all registers are clobbered."""
 AT_ONCE = 1500
+ONLY_A_JUMP = """
+--- |
+  target triple = "x86_64-pc-linux-gnu"
+  declare void @g()
+  define void @f(ptr %p) { ret void }
+...
+---
+name: f
+tracksRegLiveness: true
+frameInfo: { hasCalls: true, adjustsStack: true }
+body: |
+  bb.0:
+    liveins: $rdi
+    %0:gr64 = COPY $rdi
+    %1:gr64 = MOV32ri64 3
+    DOUBLED
+  bb.1:
+    CALL64pcrel32 @g, csr_64, implicit $rsp, implicit $ssp, implicit-def $rsp, implicit-def $ssp
+  bb.2:
+    successors: %bb.3, %bb.4
+    %1 = IMUL64rri32 %1, 31, implicit-def dead $eflags
+    MOV64mr %0, 1, $noreg, 0, $noreg, %1 :: (store (s64))
+    DEC64m %0, 1, $noreg, 8, $noreg, implicit-def $eflags :: (load (s64)), (store (s64))
+    JCC_1 %bb.4, 4, implicit $eflags
+  bb.3:
+    successors: %bb.2
+    JMP_1 %bb.2
+  bb.4:
+    RET 0
+...
+""".replace("DOUBLED", "\n    ".join(["%1 = LEA64r %1, 1, %1, 0, $noreg"] * 10))
+"""A loop with a block of a jump alone. The doublings make the first block a better region than the block before the jump, which is the last then."""
+CALLS_F = """
+#include <stdio.h>
+void f(long *);
+void g(void) {}
+int main(void) { long at[] = {0, 5}; f(at); printf("%ld\\n", at[0]); }
+"""
 
 
 def allocator(decider: str = "heuristic", splits: int = 0, max_ranges: int = 4000) -> list[str]:
@@ -132,12 +171,68 @@ def test_program_for_another_target_prints_the_same(target: str, name: str, tmp_
         assert printed == OUTPUTS[name], (decider, splits)
 
 
+def test_block_of_a_jump_alone_takes_a_value_over_before_it_hands_it_on(tmp_path: Path) -> None:
+    (tmp_path / "f.mir").write_text(ONLY_A_JUMP)
+    (tmp_path / "main.c").write_text(CALLS_F)
+    llc(tmp_path / "f.mir", *allocator("last", splits=1), "-start-after=machine-scheduler", output=tmp_path / "f.o")
+    compile_(tmp_path / "main.c", str(tmp_path / "f.o"), output=tmp_path / "program")
+    assert run(tmp_path / "program") == f"{3 * 2**10 * 31**5}\n"
+
+
 def test_function_too_large_is_greedys_to_the_byte(module: Path, tmp_path: Path) -> None:
     said = llc(module, *allocator(max_ranges=0), "-pass-remarks=mlcb", output=tmp_path / "ours.o")
     llc(module, output=tmp_path / "greedys.o")
     assert "left to greedy" in said
     assert "allocated" not in said
     assert (tmp_path / "ours.o").read_bytes() == (tmp_path / "greedys.o").read_bytes()
+
+
+def section(binary: Path, name: str) -> bytes:
+    dumped = binary.with_suffix(name)
+    subprocess.run([toolchain.tool("llvm-objcopy"), f"--dump-section={name}={dumped}", binary, "/dev/null"], check=True)
+    return dumped.read_bytes()
+
+
+def test_function_too_large_is_greedys_beside_one_that_is_ours(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(f"{LOOPS} {at_once('large', 200)}")
+    compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    ours, greedys = tmp_path / "ours.o", tmp_path / "greedys.o"
+    said = llc(tmp_path / "program.bc", *allocator("last", 4, max_ranges=150), "-pass-remarks=mlcb", "-function-sections", output=ours)
+    llc(tmp_path / "program.bc", "-function-sections", output=greedys)
+    assert said.count("left to greedy: ") == said.count(": allocated ") == 1
+    assert section(ours, ".text.large") == section(greedys, ".text.large")
+    assert section(ours, ".text.loops") != section(greedys, ".text.loops")
+
+
+def test_function_is_not_split_without_end(tmp_path: Path) -> None:
+    (tmp_path / "loops.c").write_text(LOOPS)
+    compile_(tmp_path / "loops.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "loops.bc")
+    most = 60
+    said = llc(tmp_path / "loops.bc", *allocator("last", 16, max_ranges=most), "-pass-remarks=mlcb", output=tmp_path / "loops.o")
+    (splits,) = map(int, re.findall(r"(\d+) splits,", said))
+    assert splits == most
+
+
+@pytest.mark.parametrize("decider", DECIDERS)
+def test_inline_assembly_with_too_many_operands_is_refused_as_by_greedy(decider: str, tmp_path: Path) -> None:
+    operands = ", ".join(f'"r"(p[{i}])' for i in range(20))
+    (tmp_path / "program.c").write_text(f'void f(volatile long *p) {{ __asm__ volatile("" :: {operands}); }}')
+    ends = set()
+    for options in ([], clang_flags(allocator(decider, 4))):
+        command = [toolchain.tool("clang"), "-O2", "-c", *options, tmp_path / "program.c", "-o", tmp_path / "program.o"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        ends.add((done.returncode, done.stderr, (tmp_path / "program.o").exists()))
+    ((status, said, is_written),) = ends
+    assert (status, is_written) == (1, False)
+    assert "error: inline assembly requires more registers than available" in said
+
+
+def test_tiles_that_llvm_would_not_configure_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tiles.c").write_text(TILES)
+    compile_(tmp_path / "tiles.c", "-O2", "-mamx-int8", "-c", "-emit-llvm", output=tmp_path / "tiles.bc")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        llc(tmp_path / "tiles.bc", *allocator(), output=tmp_path / "tiles.o")
+    assert "'f' has tile registers, which LLVM configures only without -regalloc" in refused.value.stderr
 
 
 def test_illegal_answers_are_counted_and_the_heuristics_stand(module: Path, tmp_path: Path) -> None:
@@ -156,11 +251,16 @@ def test_part_that_a_spill_has_left_is_not_spilled_again(decider: str, tmp_path:
     assert spills <= splits + 1
 
 
+def at_once(name: str, values: int) -> str:
+    """A function in which so many values are alive at once."""
+    loads = "".join(f"int a{i} = p[{i}]; " for i in range(values))
+    stores = "".join(f"p[{i}] = a{i * 7 % values}; " for i in range(values))
+    return f"void {name}(volatile int *p) {{ {loads} {stores} }}"
+
+
 @pytest.mark.parametrize("decider", ["heuristic", "policy"])
 def test_many_live_ranges_at_once_are_allocated_in_time(decider: str, tmp_path: Path) -> None:
-    loads = "".join(f"int a{i} = p[{i}]; " for i in range(AT_ONCE))
-    stores = "".join(f"p[{i}] = a{i * 7 % AT_ONCE}; " for i in range(AT_ONCE))
-    (tmp_path / "program.c").write_text(f"void f(volatile int *p) {{ {loads} {stores} }}")
+    (tmp_path / "program.c").write_text(at_once("f", AT_ONCE))
     compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
     asking = ["-mlcb-runner=default:"] if decider == "policy" else []
     llc(tmp_path / "program.bc", *allocator(), *asking, output=tmp_path / "program.o")
@@ -170,3 +270,9 @@ def test_unknown_decider_is_refused(module: Path, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         llc(module, *allocator("never"), output=tmp_path / "object.o")
     assert "-mlcb-regalloc-decider=never: expected heuristic, first, last or random:SEED" in refused.value.stderr
+
+
+def test_more_splits_than_a_policy_may_have_are_refused(module: Path, tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        llc(module, *allocator(splits=17), output=tmp_path / "object.o")
+    assert "-mlcb-regalloc-splits=17: expected at most 16" in refused.value.stderr

@@ -2,6 +2,7 @@
 """Recipes and the training loop, on a task whose optimum is known."""
 
 import io
+import json
 import os
 import pickle
 import shutil
@@ -331,6 +332,15 @@ def test_export_of_a_checkpoint_runs_nothing_of_its_pickles(checkpoint: Path) ->
     folder = export_policy(checkpoint, checkpoint.parent / "policy")
     assert (folder / "policy.json").exists()
     assert not ran.exists()
+
+
+def test_export_of_a_checkpoint_writes_into_its_folder_alone(checkpoint: Path) -> None:
+    run = json.loads((checkpoint / "run.json").read_text())
+    run["spec"]["agents"][0]["name"] = str(checkpoint.parent / "elsewhere")
+    (checkpoint / "run.json").write_text(json.dumps(run))
+    with pytest.raises(PolicyError, match=r"agent '.*, expected letters, digits, '_', '-' and '\.': its model is called after it$"):
+        export_policy(checkpoint, checkpoint.parent / "policy")
+    assert not list(checkpoint.parent.glob("elsewhere*"))
 
 
 def test_checkpoint_of_pickles_alone_is_exported_only_where_it_is_trusted(checkpoint: Path) -> None:

@@ -47,15 +47,17 @@ def flags_of(source: Path, root: Path) -> tuple[str, ...]:
 
 
 def _kept(lines: Sequence[str], file: Path, folder: Path) -> Iterator[str]:
-    """Yield the flags, with paths relative to the folder that the compiler runs in, so that no bitcode knows the machine's."""
+    """Yield the flags, with paths relative to the folder that the compiler runs in, so that no bitcode knows the machine's. Each is one word with its
+    value: clang would read more flags, of any kind, from the file that a word like ``@more`` names.
+    """
     remaining = iter(lines)
     for line in remaining:
         option = next((option for option in _PATHS if line.startswith(option)), None)
         if option is not None:
             place = _value(line.removeprefix(option).strip(), remaining, file, option)
-            yield from (option, place if os.path.isabs(place) else os.path.relpath(file.parent / place, folder))
+            yield option + (place if os.path.isabs(place) else os.path.relpath(file.parent / place, folder))
         elif line in ("-D", "-U"):
-            yield from (line, _value("", remaining, file, line))
+            yield line + _value("", remaining, file, line)
         elif line.startswith(_KEPT):
             yield line
         elif not line.startswith(_DROPPED):

@@ -16,7 +16,7 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.onnx.manifest import read_manifest
+from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
@@ -134,11 +134,21 @@ def _trusted(policy: Path) -> str:
 
 
 def _copied(folder: Path, file: Path) -> str:
-    """Copy a file, or a folder, whole or not at all; return its place as configurations name it."""
+    """Copy a file, or what a policy's folder names, whole or not at all; return its place as configurations name it."""
     copy = folder / file.name
     with replacing(copy) as unfinished:
-        (shutil.copytree if file.is_dir() else shutil.copyfile)(file, unfinished)
+        if file.is_dir():
+            unfinished.mkdir()
+            for name in _parts(read_manifest(file)):
+                shutil.copyfile(file / name, unfinished / name)
+        else:
+            shutil.copyfile(file, unfinished)
     return f"{BESIDE}/{file.name}"
+
+
+def _parts(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the files of a policy's folder that deciding needs."""
+    return [MANIFEST, *manifest["agents"].values(), *([manifest[CODE]] if CODE in manifest else [])]
 
 
 def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) -> list[str]:

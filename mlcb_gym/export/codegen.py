@@ -17,6 +17,7 @@ import onnx
 from mlcb_gym import toolchain
 from mlcb_gym.errors import PolicyError, ToolchainError
 from mlcb_gym.onnx.manifest import OUTPUTS
+from mlcb_gym.onnx.plain import plain
 
 if TYPE_CHECKING:
     from emx_onnx_cgen import Compiler
@@ -162,8 +163,8 @@ def _generated(path: Path, agent: Mapping[str, Any], length: int, large: int) ->
     except ImportError as error:
         raise ToolchainError("emx-onnx-cgen is missing: pip install mlcb_gym[aot]") from error
     try:
-        return (*_generator(large).compile_with_data_file(model), f"model({', '.join([*arguments, '(void *)output'])})")
-    except (CodegenError, ShapeInferenceError, UnsupportedOpError) as error:
+        return (*_generator(large).compile_with_data_file(plain(model)), f"model({', '.join([*arguments, '(void *)output'])})")
+    except (CodegenError, ShapeInferenceError, UnsupportedOpError, PolicyError) as error:
         reason = " ".join(str(error).split())
         raise PolicyError(f"{path}: emx-onnx-cgen cannot compile it ({reason}); deploy it with onnx:") from error
 

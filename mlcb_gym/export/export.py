@@ -15,7 +15,7 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network, read_training
 from mlcb_gym.export.prepacking import gains_from_prepacking
-from mlcb_gym.onnx.manifest import MANIFEST
+from mlcb_gym.onnx.manifest import MANIFEST, NAME
 from mlcb_gym.onnx.write import write_onnx
 from mlcb_gym.session import Target
 
@@ -84,6 +84,8 @@ def write_policy(
     """
     agents = spec["agents"]
     by_agent = {agents[0]["name"]: networks} if isinstance(networks, nn.Module) else networks
+    if unnamed := [a["name"] for a in agents if not NAME.fullmatch(a["name"])]:
+        raise PolicyError(f"{folder}: agent {unnamed[0]!r:.80}, expected letters, digits, '_', '-' and '.': its model is called after it")
     if sorted(by_agent) != sorted(a["name"] for a in agents):
         raise PolicyError(f"{folder}: networks of {', '.join(by_agent)}, expected one for each of {', '.join(a['name'] for a in agents)}")
     manifest = {

@@ -15,7 +15,7 @@ OUTPUTS = {"argmax": "logits", "value": "value"}
 MEMBERS = {"task": str, "digest": str, "agents": dict}
 """The members that every manifest has, and their types."""
 NAME = re.compile(r"\w[\w.-]*", re.ASCII)
-"""The name of a task: files are called after it."""
+"""The name of a task or an agent: files are called after it."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

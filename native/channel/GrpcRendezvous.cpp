@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <cstdlib>
+#include <filesystem>
 
 namespace mlcb {
 namespace {
@@ -39,8 +40,14 @@ Expected<std::string> hostOf(const Uri &Where, std::string_view Address) {
   return std::string(Host);
 }
 
+bool isOpenToAll(const std::string &Path) {
+  using enum std::filesystem::perms;
+  std::error_code Unknown;
+  return (std::filesystem::status(Path, Unknown).permissions() & (others_read | others_write)) != none;
+}
+
 /// The contents of the file that an option or else a variable names; empty where neither does.
-Expected<std::string> contents(const Uri &Where, std::string_view Option, const char *Variable) {
+Expected<std::string> contents(const Uri &Where, std::string_view Option, const char *Variable, bool IsSecret) {
   const char *Named = std::getenv(Variable);
   std::string Path(Where.option(Option).value_or(Named ? Named : ""));
   if (Path.empty() && !Where.option(Option))
@@ -50,6 +57,8 @@ Expected<std::string> contents(const Uri &Where, std::string_view Option, const 
     return Where.invalid(std::string(Option) + " " + Path + " cannot be read: " + Text.error().Message);
   if (Text->empty())
     return Where.invalid(std::string(Option) + " " + Path + " is empty");
+  if (IsSecret && isOpenToAll(Path))
+    return Where.invalid(std::string(Option) + " " + Path + " can be read or written by every user, expected only by its owner: chmod 600 " + Path);
   return Text;
 }
 
@@ -71,10 +80,12 @@ Expected<void> readFiles(const Uri &Where, GrpcPlace &Place) {
     std::string_view Option;
     const char *Variable;
     std::string_view Holds; // of PEM
+    bool IsSecret;
   };
-  for (const File &One : {File{Place.Authority, "ca", "MLCB_TLS_CA", Certificate}, File{Place.Certificate, "cert", "MLCB_TLS_CERT", Certificate},
-                          File{Place.Key, "key", "MLCB_TLS_KEY", "PRIVATE KEY-----"}, File{Place.Token, "token", "MLCB_TOKEN_FILE", ""}}) {
-    auto Text = contents(Where, One.Option, One.Variable);
+  for (const File &One :
+       {File{Place.Authority, "ca", "MLCB_TLS_CA", Certificate, false}, File{Place.Certificate, "cert", "MLCB_TLS_CERT", Certificate, false},
+        File{Place.Key, "key", "MLCB_TLS_KEY", "PRIVATE KEY-----", true}, File{Place.Token, "token", "MLCB_TOKEN_FILE", "", true}}) {
+    auto Text = contents(Where, One.Option, One.Variable, One.IsSecret);
     if (!Text)
       return Unexpected(Text.error());
     if (!Text->empty() && Text->find(One.Holds) == Text->npos)

@@ -85,7 +85,7 @@ void bindSpec(nb::module_ &Module) {
       "XXH3-128 of some bytes as 32 hex digits: what names a vocabulary by its contents.");
   Module.def(
       "check_runs_once",
-      [](const std::string &Name, nb::bytes Model) { unwrap(checkRunsOnce(Name, {static_cast<const std::byte *>(Model.data()), Model.size()})); },
+      [](const std::string &Name, nb::bytes Model) { unwrap(checkGraph(Name, {static_cast<const std::byte *>(Model.data()), Model.size()})); },
       "name"_a, "model"_a, "Refuses an ONNX model whose nodes might run more often than they stand in it. Errors begin with `name`.");
   Module.def(
       "aot_seal",

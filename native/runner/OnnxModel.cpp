@@ -194,7 +194,7 @@ Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Ag
   const Expected<std::string> Read = readFile(Path);
   if (!Read)
     return Unexpected(Read.error());
-  if (auto Checked = checkRunsOnce(Path, std::as_bytes(std::span(*Read))); !Checked)
+  if (auto Checked = checkGraph(Path, std::as_bytes(std::span(*Read))); !Checked)
     return Unexpected(Checked.error());
   const std::string Folder = std::filesystem::absolute(Path).parent_path();
   return open(Path, Agent, Prepacks, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) -> Expected<void> {
@@ -210,7 +210,7 @@ Expected<OnnxModel> OnnxModel::load(const std::string &Path, const AgentSpec &Ag
 }
 
 Expected<OnnxModel> OnnxModel::parse(const std::string &Name, std::span<const std::byte> Contents, const AgentSpec &Agent) {
-  if (auto Checked = checkRunsOnce(Name, Contents); !Checked)
+  if (auto Checked = checkGraph(Name, Contents); !Checked)
     return Unexpected(Checked.error());
   return open(Name, Agent, /*Prepacks=*/true, [&](const OnnxLibrary &Library, OrtSessionOptions *Options, OrtSession **Session) {
     return Library.check(Library.Api->CreateSessionFromArray(Library.Env, Contents.data(), Contents.size(), Options, Session), Name);

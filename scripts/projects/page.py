@@ -35,8 +35,8 @@ SECTIONS = (".text", ".rodata", ".eh_frame", ".eh_frame_hdr", ".rela.dyn", ".plt
 HEAD = """# Real projects
 
 `make check-projects` wrote this page: {count} projects of Debian 12 in their own build systems, with their own tests, by clang {version} and with
-the policies that ship, compiled ahead of time. They are a test split: nothing was trained on them, or chosen by them. Policies decide whatever the
-level; they were taught at -Oz (posetrl, inliner, function_size, function_posetrl), -O2 (eviction, priority) and -O3 (loop_distribution).
+the policies that ship, compiled ahead of time. They are a test split: no policy was trained on them, or chosen by them. Policies decide at every
+level; they were trained at -Oz (posetrl, inliner, function_size, function_posetrl), -O2 (eviction, priority) and -O3 (loop_distribution).
 
 Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
 are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of

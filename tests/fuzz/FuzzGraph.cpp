@@ -6,6 +6,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   const auto Bytes = std::as_bytes(std::span(Data, Size));
-  (void)mlcb::checkRunsOnce("model", std::vector(Bytes.begin(), Bytes.end()));
+  (void)mlcb::checkGraph("model", std::vector(Bytes.begin(), Bytes.end()));
   return 0;
 }

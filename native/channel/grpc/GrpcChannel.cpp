@@ -26,7 +26,7 @@ public:
 
   FileDescriptor takeAttached() override {
     const auto Name = Line->takeName();
-    return Name ? Owner->collect(*Name) : FileDescriptor();
+    return Name ? Owner->collect(*Name, *Line) : FileDescriptor();
   }
 
 private:
@@ -59,7 +59,7 @@ Expected<std::string> Connection::lend(const FileDescriptor &, Deadline, const I
   return fail(ErrorKind::InvalidArgument, "a gRPC server's end carries no descriptors");
 }
 
-FileDescriptor Connection::collect(const std::string &) { return {}; }
+FileDescriptor Connection::collect(const std::string &, const Stream &) { return {}; }
 
 std::unique_ptr<Channel> grpcChannel(std::shared_ptr<Stream> Line, std::shared_ptr<Connection> Owner) {
   return std::make_unique<GrpcChannel>(std::move(Line), std::move(Owner));

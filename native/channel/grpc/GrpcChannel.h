@@ -21,8 +21,8 @@ public:
   /// Carries a descriptor to the other end, and says under which name.
   virtual Expected<std::string> lend(const FileDescriptor &Lent, Deadline Until, const InterruptCheck &Interrupted);
 
-  /// A descriptor that stands for the other end's of that name; none where there is none.
-  virtual FileDescriptor collect(const std::string &Name);
+  /// A descriptor that stands for the other end's of that name, which a stream announced; none where the same process lent none.
+  virtual FileDescriptor collect(const std::string &Name, const Stream &Announcing);
 };
 
 std::unique_ptr<Channel> grpcChannel(std::shared_ptr<Stream> Line, std::shared_ptr<Connection> Owner);

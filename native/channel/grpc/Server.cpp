@@ -97,7 +97,7 @@ public:
   /// The next caller, answered; null at the deadline.
   Expected<std::shared_ptr<Stream>> next(Deadline Until, const InterruptCheck &Interrupted);
 
-  FileDescriptor collect(const std::string &Name) override;
+  FileDescriptor collect(const std::string &Name, const Stream &Announcing) override;
 
   void arrive(std::shared_ptr<ServerStream> New);
   size_t refused() const { return Refused; }
@@ -105,6 +105,7 @@ public:
 
 private:
   std::shared_ptr<ServerStream> first();
+  std::shared_ptr<ServerStream> takeLent(const std::string &Name, const ServerStream &Announcing);
   void refuse(ServerStream &New, grpc::StatusCode Code, const char *Why) {
     ++Refused;
     New.refuse(Code, Why);
@@ -247,18 +248,25 @@ Expected<std::shared_ptr<Stream>> Exchange::next(Deadline Until, const Interrupt
   }
 }
 
-FileDescriptor Exchange::collect(const std::string &Name) {
-  std::unique_lock Held(Lock);
-  const auto Found = Lent.extract(Name);
-  Held.unlock();
+/// Episodes are counted where they are opened: another connection's would be beyond the bound of this one.
+std::shared_ptr<ServerStream> Exchange::takeLent(const std::string &Name, const ServerStream &Announcing) {
+  const std::scoped_lock Held(Lock);
+  const auto Found = Lent.find(Name);
+  if (Found == Lent.end() || !Found->second->place().isBeside(Announcing.place()))
+    return nullptr;
+  return std::move(Lent.extract(Found).mapped());
+}
+
+FileDescriptor Exchange::collect(const std::string &Name, const Stream &Announcing) {
+  auto Found = takeLent(Name, static_cast<const ServerStream &>(Announcing));
   auto Pair = socketPair();
-  if (Found.empty() || !Pair)
+  if (!Found || !Pair)
     return {};
-  if (Found.mapped()->place().exceeds(Bounds.Episodes)) { // closed at both ends, before it says anything
-    Found.mapped()->hangUp(Clock::now());
+  if (Found->place().exceeds(Bounds.Episodes)) { // closed at both ends, before it says anything
+    Found->hangUp(Clock::now());
     return std::move(Pair->second);
   }
-  auto Carried = pump(socketChannel(std::move(Pair->first)), grpcChannel(std::move(Found.mapped()), shared_from_this()));
+  auto Carried = pump(socketChannel(std::move(Pair->first)), grpcChannel(std::move(Found), shared_from_this()));
   return Carried ? std::move(Pair->second) : FileDescriptor();
 }
 

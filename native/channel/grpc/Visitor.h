@@ -42,6 +42,7 @@ public:
     Of->hear();
   }
 
+  bool isBeside(const Visit &Other) const { return Of && Of == Other.Of; }
   bool exceeds(size_t Episodes) const { return Of && Of->episodes() > Episodes; }
 
   void hear() const {

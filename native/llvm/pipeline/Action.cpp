@@ -38,6 +38,9 @@ constexpr StringLiteral OptionsOfMeaning[] = {
     "force-attribute", "force-remove-attribute", "unsafe", "ignore-aliasing", "thread-model-single", "x86-slh", "fp-math",
     "fp-contract",     "limit-float-precision",  "polly"};
 
+// Words of the names of options that open files, show graphs, wait for others or start programs.
+constexpr StringLiteral OptionsOfFiles[] = {"channel", "dot", "dump", "exec", "export", "file", "filename", "output", "plugin", "replay", "write"};
+
 // LLVM's parser calls itself for what is nested, as deep as the text says.
 constexpr int MaxDepth = 64;
 
@@ -68,12 +71,10 @@ SmallVector<StringRef> splitStages(StringRef Text) {
   return Stages;
 }
 
-/// Whether an option may make LLVM open a file: numbers and words are values, but not of an option that is called after files.
-bool namesFile(StringRef Name, StringRef Value) {
-  double Number;
-  if (Value.trim().empty() || is_contained({"true", "false"}, Value.trim()) || !Value.trim().getAsDouble(Number))
-    return false;
-  return Value.contains('/') || any_of(ArrayRef<StringRef>{"file", "dir", "path", "output"}, [&](StringRef Part) { return Name.contains(Part); });
+/// Whether an option may make LLVM open a file, wait for another process, or start one. OptionScope refuses texts of all others.
+bool opensFiles(StringRef Name) {
+  return Name == "version" || Name.starts_with("help") ||
+         any_of(split(Name, '-'), [](StringRef Part) { return Part.starts_with("view") || is_contained(OptionsOfFiles, Part); });
 }
 
 /// Whether an option may change what code means. Which of clang's levels a function has does not.
@@ -91,8 +92,8 @@ Expected<std::vector<OptionSetting>> takeOptions(StringRef &Text) {
   auto [Inside, Rest] = Text.split('}');
   for (StringRef Setting : split(Inside, ',')) {
     auto [Name, Value] = Setting.trim().split('=');
-    if (namesFile(Name, Value))
-      return invalid("option '" + Name.trim() + "' is never set by an action: '" + Value.trim() + "' may be a file");
+    if (opensFiles(Name.trim().ltrim('-')) || Value.contains('/'))
+      return invalid("option '" + Name.trim() + "' is never set by an action: it may open a file, or start a program");
     if (changesMeaning(Name, Value))
       return invalid("option '" + Name.trim() + "' is never set by an action: it changes what code means");
     Options.push_back({Name.trim().ltrim('-').str(), Value.trim().str()});

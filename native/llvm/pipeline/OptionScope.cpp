@@ -26,31 +26,39 @@ static Expected<void> checkDeclared(const OptionSetting &Setting) {
   return {};
 }
 
-static Unexpected refused(const OptionSetting &Setting) {
-  return fail(ErrorKind::InvalidArgument, "option '" + Setting.Name + "' does not take '" + Setting.Value + "'");
-}
-
-Expected<void> checkOptions(ArrayRef<OptionSetting> Settings) {
+static Expected<void> checkAllDeclared(ArrayRef<OptionSetting> Settings) {
   for (const OptionSetting &Setting : Settings)
     if (auto Valid = checkDeclared(Setting); !Valid)
       return Valid;
   return {};
 }
 
-/// LLVM says what it thinks of a value on stderr, and some options (help, version) end the process: all are tried in one other process,
-/// which says how many were taken before the first that was not.
-Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
-  if (auto Checked = checkOptions(Settings); !Checked)
-    return Checked;
+/// Whether a value is neither a number nor yes or no, nor one of the attributes that an action may name.
+static bool isWord(StringRef Value) {
+  double Number;
+  return !is_contained({"", "true", "false", "minsize", "optsize"}, Value) && Value.getAsDouble(Number);
+}
+
+/// Whether an option refuses the value, or takes any other word too. Where it is tried, options may do anything.
+static bool refuses(const OptionSetting &Setting) {
+  cl::Option &Option = *find(Setting);
+  const bool Refused = set(Option, Setting);
+  Option.reset();
+  const bool TakesAny = isWord(Setting.Value) && !set(Option, {Setting.Name, "mlcb-any-word"});
+  Option.reset();
+  return Refused || TakesAny;
+}
+
+static Unexpected refused(const OptionSetting &Setting) {
+  return fail(ErrorKind::InvalidArgument,
+              "option '" + Setting.Name + "' does not take '" + Setting.Value + "', expected a number, true, false, or a word that LLVM lists");
+}
+
+/// LLVM says what it thinks of a value on stderr, and some options end the process: all are tried in one other process, which says how many were taken
+/// before the first that was not.
+static Expected<void> tryOut(ArrayRef<OptionSetting> Settings) {
   while (!Settings.empty()) {
-    const auto Tried = probe([&] {
-      auto Refused = find_if(Settings, [](const OptionSetting &S) {
-        const bool Failed = set(*find(S), S);
-        find(S)->reset();
-        return Failed;
-      });
-      return std::to_string(Refused - Settings.begin());
-    });
+    const auto Tried = probe([&] { return std::to_string(find_if(Settings, refuses) - Settings.begin()); });
     if (!Tried)
       return Unexpected(Tried.error());
     const std::optional<std::string> &Taken = *Tried;
@@ -62,14 +70,24 @@ Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
     if (Settings.size() == 1)
       return fail(ErrorKind::InvalidArgument, "option '" + Settings[0].Name + "' ends the compiler, or cannot be tried");
     // One of them ends the process: which half has it?
-    if (auto First = validateOptions(Settings.take_front(Settings.size() / 2)); !First)
+    if (auto First = tryOut(Settings.take_front(Settings.size() / 2)); !First)
       return First;
     Settings = Settings.drop_front(Settings.size() / 2);
   }
   return {};
 }
 
-auto checkOfEach(ArrayRef<OptionSetting> All) -> decltype(checkOptions) & { return validateOptions(All) ? checkOptions : validateOptions; }
+Expected<void> validateOptions(ArrayRef<OptionSetting> Settings) {
+  return checkAllDeclared(Settings).and_then([&] { return tryOut(Settings); });
+}
+
+Expected<void> checkOptions(ArrayRef<OptionSetting> Settings) {
+  SmallVector<OptionSetting> Words;
+  copy_if(Settings, std::back_inserter(Words), [](const OptionSetting &S) { return isWord(S.Value); });
+  return checkAllDeclared(Settings).and_then([&] { return tryOut(Words); });
+}
+
+auto checkOfEach(ArrayRef<OptionSetting> All) -> decltype(checkOptions) & { return validateOptions(All) ? checkAllDeclared : validateOptions; }
 
 OptionScope::OptionScope(ArrayRef<OptionSetting> Settings) {
   for (const OptionSetting &Setting : Settings) {

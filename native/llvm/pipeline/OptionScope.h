@@ -20,10 +20,10 @@ struct OptionSetting {
   std::string Name, Value;
 };
 
-/// checkOptions(), and whether LLVM takes the values.
+/// Whether LLVM has such options and takes the values. An option that takes any word is refused: it may name a file.
 Expected<void> validateOptions(llvm::ArrayRef<OptionSetting> Settings);
 
-/// Whether LLVM has such options. What values they take is not tried.
+/// Whether LLVM has such options. Of the values, words alone are tried.
 Expected<void> checkOptions(llvm::ArrayRef<OptionSetting> Settings);
 
 /// What to check the settings of several actions by, one action after another: trying costs a process, so that all are tried at once here, and again one

@@ -4,6 +4,7 @@
 
 #include "spec/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace mlcb {
@@ -26,7 +27,7 @@ class TurnClock {
 public:
   explicit TurnClock(double Seconds) : Seconds(Seconds) {}
 
-  void start() const { set(Seconds); }
+  void start() const { set(std::max(Seconds, 1e-5)); } // a timer of 0 would be none
   void stop() const { set(0); }
 
 private:

@@ -48,6 +48,7 @@ Worker::Worker(FileDescriptor ControlSocket, SnapshotLimits Limits, Terms Grante
       Recurring(Limits), Granted(Granted), Box(Box) {}
 
 void Worker::serve() {
+  endWithPeer(Control.fileno()); // also in the middle of long work
   while (Control.isOpen()) {
     Expected<Frame> Asked = Control.receive(Never);
     if (!Asked || Asked->Kind == FrameKind::Bye)

@@ -5,32 +5,29 @@
 #include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/Function.h"
-#include "llvm/IR/LLVMContext.h"
 
 using namespace llvm;
 
 namespace mlcb::rl4real {
 
-Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, unsigned MaxSplits)
+Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, SplitLimits MaxSplits)
     : A(A), Facts(Facts), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
       Spill(createInlineSpiller({A.LIS, A.LSS, A.Dominators, A.Frequencies}, A.MF, A.VRM, A.Weights, &A.Matrix)),
       Costs(A.MRI.getTargetRegisterInfo()->getRegisterCosts(A.MF)) {}
 
 Counts Allocation::run() {
   for (unsigned I = 0, E = A.MRI.getNumVirtRegs(); I != E; ++I)
-    if (const Register R = Register::index2VirtReg(I); !A.MRI.reg_nodbg_empty(R))
+    if (const Register R = Register::index2VirtReg(I); A.VRM.hasPhys(R))
+      Given.insert(R);
+    else if (!A.MRI.reg_nodbg_empty(R))
       enqueue(R);
-  while (!Waiting.empty()) {
+  while (!Waiting.empty() && !Done.Failed) {
     A.Matrix.invalidateVirtRegs();
     if (const LiveInterval &Range = next(); A.MRI.reg_nodbg_empty(Range.reg()))
       A.LIS.removeInterval(Range.reg());
     else if (!A.VRM.hasPhys(Range.reg()))
       allocate(Range);
-    for (const Register R : std::exchange(New, {}))
-      if (A.LIS.hasInterval(R))
-        enqueue(R);
+    enqueueNew();
     dropEmptied();
   }
   finish();
@@ -53,11 +50,31 @@ void Allocation::dropEmptied() {
 }
 
 void Allocation::finish() {
+  if (Done.Failed)
+    return handOver();
   Spill->postOptimization();
   for (MachineInstr *MI : DeadRemats) {
     A.LIS.RemoveMachineInstrFromMaps(*MI);
     MI->eraseFromParent();
   }
+}
+
+/// Another allocator needs live ranges that end at an instruction: those that only a dead one reads are shrunk.
+void Allocation::handOver() {
+  for (unsigned I = 0, E = A.MRI.getNumVirtRegs(); I != E; ++I)
+    if (const Register R = Register::index2VirtReg(I); A.VRM.hasPhys(R) && !Given.contains(R))
+      A.Matrix.unassign(A.LIS.getInterval(R));
+  SmallVector<MachineInstr *, 8> Dead(DeadRemats.begin(), DeadRemats.end());
+  sort(Dead, [&](const MachineInstr *L, const MachineInstr *R) { return A.LIS.getInstructionIndex(*L) < A.LIS.getInstructionIndex(*R); });
+  LiveRangeEdit(nullptr, New, A.MF, A.LIS, &A.VRM, this).eliminateDeadDefs(Dead);
+}
+
+void Allocation::enqueueNew() {
+  for (const Register R : concat<const Register>(New, Shrunk))
+    if (A.LIS.hasInterval(R))
+      enqueue(R);
+  New.clear();
+  Shrunk.clear();
 }
 
 void Allocation::enqueue(Register R) {
@@ -119,7 +136,7 @@ Choices Allocation::choices(const LiveInterval &Range) {
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
   const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves == 0; });
-  if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits)
+  if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits.OfRange && Done.Splits < MaxSplits.OfFunction)
     Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
 }
@@ -193,12 +210,7 @@ bool Allocation::evictFor(const LiveInterval &Range) {
 
 void Allocation::recolour(const LiveInterval &Range) {
   ++Done.Recoloured;
-  if (Recolouring(A, New).place(Range))
-    return;
-  ++Done.Failed;
-  const Function &F = A.MF.getFunction();
-  F.getContext().diagnose(DiagnosticInfoGeneric("mlcb: no register for an operand of inline assembly in '" + F.getName() + "'"));
-  A.VRM.assignVirt2Phys(Range.reg(), *A.MRI.getRegClass(Range.reg())->begin()); // any: there is no code
+  Done.Failed = !Recolouring(A, New).place(Range);
 }
 
 bool Allocation::LRE_CanEraseVirtReg(Register R) {
@@ -221,7 +233,7 @@ void Allocation::LRE_WillShrinkVirtReg(Register R) {
   else
     return;
   Facts.forget(R);
-  New.push_back(R);
+  Shrunk.push_back(R);
 }
 
 void Allocation::LRE_DidCloneVirtReg(Register Clone, Register Old) {

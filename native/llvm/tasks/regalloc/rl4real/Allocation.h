@@ -13,13 +13,19 @@ namespace mlcb::rl4real {
 
 /// What an allocation did.
 struct Counts {
-  unsigned Ranges = 0, Evictions = 0, Splits = 0, Spills = 0, Recoloured = 0, Failed = 0, Illegal = 0, Refused = 0;
+  unsigned Ranges = 0, Evictions = 0, Splits = 0, Spills = 0, Recoloured = 0, Illegal = 0, Refused = 0;
+  bool Failed = false; // nothing is allocated: another allocator can go on from the code as it is
+};
+
+/// How often it may split a live range and what that was split into, and all of a function.
+struct SplitLimits {
+  unsigned OfRange, OfFunction;
 };
 
 /// Allocates all live ranges as a decider says; what it may say, and what is done where it says something else, is settled here.
 class Allocation final : private llvm::LiveRangeEdit::Delegate {
 public:
-  Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, unsigned MaxSplits);
+  Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, SplitLimits MaxSplits);
 
   Counts run();
 
@@ -35,9 +41,11 @@ private:
   void recolour(const llvm::LiveInterval &Range);
   double saves(llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
+  void enqueueNew();
   const llvm::LiveInterval &next();
   void dropEmptied();
   void finish();
+  void handOver();
 
   bool LRE_CanEraseVirtReg(llvm::Register R) override;
   void LRE_WillShrinkVirtReg(llvm::Register R) override;
@@ -47,12 +55,13 @@ private:
   FactsOfFunction &Facts;
   Decider &Policy;
   Decider Heuristic;
-  unsigned MaxSplits;
+  SplitLimits MaxSplits;
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
   llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the least dense to the densest (LiveRangeFacts)
   llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
-  llvm::SmallVector<llvm::Register, 8> New;                 // to be enqueued
+  llvm::SmallVector<llvm::Register, 8> New, Shrunk;         // to be enqueued; only what is new is part of an edit
+  llvm::DenseSet<llvm::Register> Given;                     // those allocated before, as X86's tiles are
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
   llvm::DenseSet<llvm::Register> Clones; // of live ranges that fell apart
   bool HasEmptied = false;               // of those waiting some may be gone

@@ -7,8 +7,6 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr int64_t MostSplits = 16; // each may double the parts of a live range
-
 Expected<AllocatorParameters> AllocatorParameters::read(const BoundSpec &Spec) {
   ParameterReader From(Spec);
   const int64_t Splits = From.integer("splits");

@@ -7,6 +7,8 @@
 
 namespace mlcb::rl4real {
 
+constexpr unsigned MostSplits = 16; // each may double the parts of a live range
+
 struct AllocatorParameters {
   unsigned Splits;
   const MachineVocabulary *Seeds = nullptr; // null where nothing is embedded

@@ -51,6 +51,7 @@ private:
   bool doFinalization(Module &M) override;
   bool runOnMachineFunction(MachineFunction &MF) override;
   bool runStock(MachineFunction &MF);
+  bool leaveToGreedy(MachineFunction &MF, const Twine &Why);
   Counts allocate(MachineFunction &MF, RegallocConversation *Talk);
 
   static char ID;
@@ -119,18 +120,39 @@ bool AllocatorPass::doFinalization(Module &M) {
   return Stock->doFinalization(M);
 }
 
+/// LLVM configures X86's tiles after an allocation of their own, which it leaves out where an option names the allocator.
+static void refuseTiles(const MachineFunction &MF, const VirtRegMap &VRM) {
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  const auto IsTile = [&](unsigned I) {
+    const Register R = Register::index2VirtReg(I);
+    return !VRM.hasPhys(R) && !MRI.reg_nodbg_empty(R) &&
+           StringRef(MRI.getTargetRegisterInfo()->getRegClassName(MRI.getRegClass(R))).starts_with("TILE");
+  };
+  if (any_of(seq(MRI.getNumVirtRegs()), IsTile))
+    reportFatalUsageError("mlcb: -regalloc=mlcb: '" + MF.getName() +
+                          "' has tile registers, which LLVM configures only without -regalloc; expected a policy in clang instead");
+}
+
 bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
+  if (!IsFast)
+    refuseTiles(MF, getAnalysis<VirtRegMapWrapperLegacy>().getVRM());
   RegallocConversation *Talk = Talks.about(MF.getName());
   if (IsFast || (!Talk && LeavesOthers))
     return runStock(MF);
-  if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges) {
-    remark("LeftToGreedy", "left to greedy: " + Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most", MF.getFunction());
-    return runStock(MF);
-  }
+  if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges)
+    return leaveToGreedy(MF, Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most");
   if (Triplets)
     writeTriplets(MF, *Triplets);
-  report(MF, allocate(MF, Talk));
+  const Counts Done = allocate(MF, Talk);
+  if (Done.Failed)
+    return leaveToGreedy(MF, "of " + Twine(Done.Ranges) + " live ranges, one got no register and cannot be spilled");
+  report(MF, Done);
   return true;
+}
+
+bool AllocatorPass::leaveToGreedy(MachineFunction &MF, const Twine &Why) {
+  remark("LeftToGreedy", "left to greedy: " + Why, MF.getFunction());
+  return runStock(MF);
 }
 
 /// The pass manager does not know it: it is shown the analyses that this pass was given for it.
@@ -157,6 +179,8 @@ static std::unique_ptr<Decider> deciderFor(const Analyses &A, FactsOfFunction &F
 
 /// Those of the policy; else those of the options.
 static AllocatorParameters parametersOf(RegallocConversation *Talk) {
+  if (MaxSplits > MostSplits)
+    reportFatalUsageError("mlcb: -mlcb-regalloc-splits=" + Twine(MaxSplits) + ": expected at most " + Twine(MostSplits));
   const AllocatorParameters OfOptions{MaxSplits};
   if (!Talk)
     return OfOptions;
@@ -189,7 +213,7 @@ Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) 
                    Classes};
   const AllocatorParameters Parameters = parametersOf(Talk);
   FactsOfFunction Facts(A, Parameters.Seeds);
-  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), Parameters.Splits).run();
+  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), {Parameters.Splits, MaxRanges}).run();
 }
 
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);

@@ -167,8 +167,9 @@ std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const 
   if (Edges > MostEdges) // each is looked at for each live range
     return std::nullopt;
   Plan Copies;
+  Exits Known;
   for (MachineBasicBlock *Block : Within.Blocks)
-    if (!planEntry(Range, *Block, Within, Copies) || !planExit(Range, *Block, Within, Copies))
+    if (!planEntry(Range, *Block, Within, Copies) || !planExit(Range, *Block, Within, Known, Copies))
       return std::nullopt;
   return Copies;
 }
@@ -195,16 +196,23 @@ bool Splitting::planEntry(const LiveInterval &Range, MachineBasicBlock &Block, c
                 [&](MachineBasicBlock *Other) { return IsInside(Other) || planCopy(Range, *Other, /*AtEnd=*/true, /*Inwards=*/true, Copies); });
 }
 
-bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Region &Within, Plan &Copies) const {
+bool Splitting::planExit(const LiveInterval &Range, MachineBasicBlock &Block, const Region &Within, Exits &Known, Plan &Copies) const {
   return all_of(Block.successors(), [&](MachineBasicBlock *Next) {
     if (Within.has(*Next) || !A.LIS.isLiveInToMBB(Range, Next))
       return true;
-    const bool OnlyFromInside = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Within.has(*Other); });
+    const auto [Exit, IsNew] = Known.try_emplace(Next);
+    if (IsNew)
+      Exit->second = all_of(Next->predecessors(), [&](MachineBasicBlock *Other) { return Within.has(*Other); });
+    const bool OnlyFromInside = Exit->second;
     return planCopy(Range, OnlyFromInside ? *Next : Block, /*AtEnd=*/!OnlyFromInside, /*Inwards=*/false, Copies);
   });
 }
 
 bool Splitting::planCopy(const LiveInterval &Range, MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const {
+  const auto Before = AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
+  const auto IsThere = [&](const Copy &Other) { return Other.Block == &Block && Other.Before == Before; };
+  if (any_of(Copies, [&](const Copy &Other) { return IsThere(Other) && Other.Inwards == Inwards; }))
+    return true;
   const auto Reads = [&](const MachineInstr &MI) {
     return MI.isInlineAsm() || any_of(MI.operands(), [&](const MachineOperand &O) { return O.isReg() && O.getReg() == Range.reg(); });
   };
@@ -215,10 +223,8 @@ bool Splitting::planCopy(const LiveInterval &Range, MachineBasicBlock &Block, bo
     return false;
   if (AtEnd && (Block.mayHaveInlineAsmBr() || any_of(Block.terminators(), Reads)))
     return false;
-  const auto Before = AtEnd ? Block.getFirstTerminator() : Block.SkipPHIsLabelsAndDebug(Block.begin());
-  const auto IsSame = [&](const Copy &Other) { return Other.Block == &Block && Other.Before == Before && Other.Inwards == Inwards; };
-  if (none_of(Copies, IsSame))
-    Copies.push_back({&Block, Before, Inwards});
+  // The start of a block is before its end even where there is nothing between: what comes in there must not overwrite what goes out.
+  Copies.insert(AtEnd ? Copies.end() : find_if(Copies, IsThere), Copy{&Block, Before, Inwards});
   return Copies.size() <= MostCopies;
 }
 

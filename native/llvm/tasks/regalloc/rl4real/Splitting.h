@@ -5,6 +5,8 @@
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
 #include "llvm/tasks/regalloc/rl4real/Decider.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace mlcb::rl4real {
 
 class Splitting {
@@ -28,6 +30,7 @@ private:
   };
   using Plan = llvm::SmallVector<Copy, 8>;
   using Parts = llvm::SmallVector<Region, 4>;
+  using Exits = llvm::SmallDenseMap<const llvm::MachineBasicBlock *, bool, 8>; // whether the region alone leads to a block outside of it
 
   bool canSplit(const llvm::LiveInterval &Range) const;
   Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
@@ -39,7 +42,7 @@ private:
   std::optional<Plan> planPart(const llvm::LiveInterval &Range, const Region &Within) const;
   void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
   bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Plan &Copies) const;
-  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Plan &Copies) const;
+  bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Exits &Known, Plan &Copies) const;
   bool planCopy(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const;
   void addCopy(const Copy &Where, llvm::Register Inner, llvm::Register Outer);
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
