@@ -302,9 +302,10 @@ TEST_F(GrpcTls, SecretThatEveryUserCanReadIsRefusedAtBothEnds) {
       std::filesystem::permissions(file(Secret), std::filesystem::perms(Mode));
       const auto Opened = open("grpc://127.0.0.1:0" + serverOptions(), true);
       EXPECT_EQ(Opened.has_value(), (Mode & 7U) == 0) << Secret;
-      if (!Opened)
+      if (!Opened) {
         EXPECT_TRUE(failsWith(Opened, ErrorKind::InvalidArgument,
                               file(Secret) + " can be read or written by every user, expected only by its owner: chmod 600 "));
+      }
     }
   std::filesystem::permissions(file("token"), std::filesystem::perms(0604));
   EXPECT_TRUE(failsWith(open("grpc://127.0.0.1:1" + clientOptions("ours.pem", "token"), false), ErrorKind::InvalidArgument, "by every user"));

@@ -3,6 +3,8 @@
 
 #include "llvm/task/Parameters.h"
 
+#include <utility>
+
 using namespace llvm;
 
 namespace mlcb::rl4real {
@@ -10,7 +12,7 @@ namespace mlcb::rl4real {
 Expected<AllocatorParameters> AllocatorParameters::read(const BoundSpec &Spec) {
   ParameterReader From(Spec);
   const int64_t Splits = From.integer("splits");
-  if (Splits > MostSplits)
+  if (std::cmp_greater(Splits, MostSplits))
     From.reject("splits: " + Twine(Splits) + ", expected at most " + Twine(MostSplits));
   return From.result(AllocatorParameters{static_cast<unsigned>(Splits), From.integer("dimension") ? From.vocabulary<MachineVocabulary>() : nullptr});
 }
