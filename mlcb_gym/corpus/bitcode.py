@@ -12,7 +12,7 @@ from platformdirs import user_cache_path
 
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.command import run
-from mlcb_gym.corpus.compile_flags import flags_of
+from mlcb_gym.corpus.compile_flags import flags_of, operand
 from mlcb_gym.errors import ProgramError, ToolchainError
 from mlcb_gym.toolchain import tool
 
@@ -56,7 +56,7 @@ def bitcode(path: Path, root: Path | None = None) -> Path:
 
 def _translated(path: Path, root: Path) -> Path:
     if path.suffix == ".ll":
-        return _cached((str(tool("llvm-as")), _operand(path.name)), path.read_bytes(), path)
+        return _cached((str(tool("llvm-as")), operand(path.name)), path.read_bytes(), path)
     command = _command(path.suffix, path.name, flags_of(path, root))
     return _cached(command, _preprocessed(command, path), path)
 
@@ -94,12 +94,7 @@ def _checked(path: Path) -> Path:
 
 def _command(suffix: str, name: str, flags: Sequence[str]) -> tuple[str, ...]:
     # Clang runs beside the file and sees its bare name, so that neither the bitcode nor its digest knows the machine's paths.
-    return (str(tool(SOURCES[suffix])), *UNOPTIMIZED, *flags, _operand(name))
-
-
-def _operand(name: str) -> str:
-    """Return the name of a file as a tool takes it for one: neither an option nor a file of options."""
-    return f"./{name}" if name.startswith(("-", "@")) else name
+    return (str(tool(SOURCES[suffix])), *UNOPTIMIZED, *flags, operand(name))
 
 
 def _preprocessed(command: Sequence[str], path: Path) -> bytes:

@@ -10,10 +10,11 @@ from mlcb_gym.errors import ProgramError
 FLAGS = "compile_flags.txt"
 _PATHS = ("-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
 """Flags with a path, which is relative to the folder of the file; its value may stand in a line of its own."""
+_MACROS = ("-D", "-U")
+"""Flags with a macro, which may stand in a line of its own."""
 _KEPT = (
     *_PATHS,
-    "-D",
-    "-U",
+    *_MACROS,
     "-std=",
     "--std=",
     "-ansi",
@@ -46,18 +47,27 @@ def flags_of(source: Path, root: Path) -> tuple[str, ...]:
     return tuple(_kept([line for line in lines if line and not line.startswith("#")], file, folder))
 
 
+def operand(name: str) -> str:
+    """Return the name of a file as a tool takes it for one: neither an option nor a file of options."""
+    return f"./{name}" if name.startswith(("-", "@")) else name
+
+
 def _kept(lines: Sequence[str], file: Path, folder: Path) -> Iterator[str]:
-    """Yield the flags, with paths relative to the folder that the compiler runs in, so that no bitcode knows the machine's. Each is one word with its
-    value: clang would read more flags, of any kind, from the file that a word like ``@more`` names.
+    """Yield the flags, with paths relative to the folder that the compiler runs in, so that no bitcode knows the machine's.
+
+    No value begins with ``@``: clang hands it on as a word of its own, and reads more flags, of any kind, from the file that such a word names.
     """
     remaining = iter(lines)
     for line in remaining:
-        option = next((option for option in _PATHS if line.startswith(option)), None)
+        option = next((option for option in (*_PATHS, *_MACROS) if line.startswith(option)), None)
         if option is not None:
-            place = _value(line.removeprefix(option).strip(), remaining, file, option)
-            yield option + (place if os.path.isabs(place) else os.path.relpath(file.parent / place, folder))
-        elif line in ("-D", "-U"):
-            yield line + _value("", remaining, file, line)
+            value = _value(line.removeprefix(option).strip(), remaining, file, option)
+            if option in _PATHS:
+                yield option + (value if os.path.isabs(value) else operand(os.path.relpath(file.parent / value, folder)))
+            elif value.startswith("@"):
+                raise ProgramError(f"{file}: {option}{value}: expected the name of a macro, not of a file of more flags")
+            else:
+                yield option + value
         elif line.startswith(_KEPT):
             yield line
         elif not line.startswith(_DROPPED):
