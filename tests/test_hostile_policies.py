@@ -164,6 +164,10 @@ def test_bundle_has_of_a_policy_what_its_manifest_names(folder: Path, tmp_path: 
     (folder / "notes").symlink_to("/etc/hostname")
     write_clang_config(tmp_path / "bundle" / "mlcb.cfg", [folder], bundle=True)
     assert sorted(path.name for path in (tmp_path / "bundle" / folder.name).iterdir()) == ["advisor.onnx", "policy.json"]
+    manifest = json.loads((folder / "policy.json").read_text())
+    (folder / "policy.json").write_text(json.dumps(manifest | {"custom_operators": "../notes"}))
+    with pytest.raises(PolicyError, match=r"custom_operators is '../notes', expected the name of a file of this folder"):
+        write_clang_config(tmp_path / "other" / "mlcb.cfg", [folder], bundle=True, trust=True)
 
 
 @pytest.mark.parametrize("name", ["policy.json", "model"])

@@ -67,7 +67,7 @@ def masks(env: PosetRLEnv, *actions: int) -> list[list[int]]:
 
 
 def bitcode_after(source: Path, actions: Sequence[str], **arguments: str) -> Path:
-    """What `opt` leaves after all of the actions, each taken if it is allowed, and stop."""
+    """Return what `opt` leaves after all of the actions, each taken if it is allowed, and stop."""
     kept = source.with_suffix(".out.bc")
     texts = [*actions, "stop"]
     with closing(PluginSession(keep=kept)) as session:

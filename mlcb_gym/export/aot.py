@@ -18,9 +18,9 @@ from platformdirs import user_cache_path
 from mlcb_gym import _native
 from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.clang_config import CODE, runner_uri
+from mlcb_gym.export.clang_config import runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
-from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
+from mlcb_gym.onnx.manifest import CODE, MANIFEST, files_of, read_manifest
 from mlcb_gym.regular_file import read_regular
 
 COMPILED = "policy.so"
@@ -72,7 +72,7 @@ def compiled(folder: Path) -> Path:
         PolicyError, ToolchainError: as ``compile_policy``.
     """
     manifest, level = read_manifest(folder), default_cpu()  # a name of a task is no path
-    parts = [folder / MANIFEST, *(folder / name for _, name in sorted(manifest["agents"].items())), *sorted(include().glob("Aot*.h"))]
+    parts = [*(folder / name for name in files_of(manifest)), *sorted(include().glob("Aot*.h"))]
     try:
         digests = [sha256(read_regular(part)).hexdigest() for part in parts]
     except OSError as error:

@@ -16,12 +16,10 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.onnx.manifest import MANIFEST, read_manifest
+from mlcb_gym.onnx.manifest import CODE, files_of, read_manifest
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
-CODE = "custom_operators"
-"""The member of a manifest that names a library."""
 
 
 def runner_uri(policy: Path) -> str:
@@ -139,16 +137,11 @@ def _copied(folder: Path, file: Path) -> str:
     with replacing(copy) as unfinished:
         if file.is_dir():
             unfinished.mkdir()
-            for name in _parts(read_manifest(file)):
+            for name in files_of(read_manifest(file)):
                 shutil.copyfile(file / name, unfinished / name)
         else:
             shutil.copyfile(file, unfinished)
     return f"{BESIDE}/{file.name}"
-
-
-def _parts(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the files of a policy's folder that deciding needs."""
-    return [MANIFEST, *manifest["agents"].values(), *([manifest[CODE]] if CODE in manifest else [])]
 
 
 def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -14,6 +15,8 @@ OUTPUTS = {"argmax": "logits", "value": "value"}
 """The output of a model, by the kind of its agent's advice."""
 MEMBERS = {"task": str, "digest": str, "agents": dict}
 """The members that every manifest has, and their types."""
+CODE = "custom_operators"
+"""The member that names a library of a policy's own operators."""
 NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 """The name of a task or an agent: files are called after it."""
 
@@ -35,6 +38,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not NAME.fullmatch(manifest["task"]):
         raise PolicyError(f"{folder / MANIFEST}: task {manifest['task']!r:.80}, expected letters, digits, '_', '-' and '.'")
     for agent, file in manifest["agents"].items():
-        if not isinstance(file, str) or "\0" in file or file in ("", "..") or PurePath(file).name != file:
+        if not _is_file_name(file):
             raise PolicyError(f"{folder / MANIFEST}: agent {agent!r:.80} has its model in {file!r:.80}, expected the name of a file of this folder")
+    if CODE in manifest and not _is_file_name(manifest[CODE]):
+        raise PolicyError(f"{folder / MANIFEST}: {CODE} is {manifest[CODE]!r:.80}, expected the name of a file of this folder")
     return manifest
+
+
+def files_of(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the files of a policy's folder that deciding needs: the manifest, the models, and operators of its own."""
+    return [MANIFEST, *manifest["agents"].values(), *([manifest[CODE]] if CODE in manifest else [])]
+
+
+def _is_file_name(file: object) -> bool:
+    return isinstance(file, str) and "\0" not in file and file not in ("", "..") and PurePath(file).name == file

@@ -3,7 +3,6 @@
 
 import re
 from collections.abc import Iterable
-from itertools import count
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
@@ -12,6 +11,8 @@ from mlcb_gym.errors import PolicyError
 WORD = re.compile(r"[\w.-]*", re.ASCII)
 TEXT = re.compile(r"[\w ,.>-]*", re.ASCII)
 """Strings that operators take: words, and equations of sums."""
+ATTRIBUTE = {"name", "type", "f", "i", "s", "t", "g", "floats", "ints", "strings"}
+"""The fields of an attribute that are looked at; no other is kept."""
 
 
 def plain(model: ModelProto) -> ModelProto:
@@ -28,7 +29,7 @@ class _Plain:
     """The new names of the tensors of a model."""
 
     def __init__(self) -> None:
-        self._names, self._numbers = {"": ""}, count()
+        self._names = {"": ""}
 
     def graph(self, graph: GraphProto) -> GraphProto:
         initializers = [self._tensor(tensor, self._name(tensor.name)) for tensor in graph.initializer]
@@ -36,9 +37,7 @@ class _Plain:
         return helper.make_graph(nodes, "model", inputs, outputs, initializers)
 
     def _name(self, name: str) -> str:
-        if name not in self._names:
-            self._names[name] = f"t{next(self._numbers)}"
-        return self._names[name]
+        return self._names.setdefault(name, f"t{len(self._names)}")
 
     def _values(self, values: Iterable[ValueInfoProto]) -> list[ValueInfoProto]:
         named = []
@@ -61,7 +60,7 @@ class _Plain:
         for text in (made.s, *made.strings):
             if not TEXT.fullmatch(text.decode(errors="replace")):
                 raise PolicyError(f"the model's attribute {made.name} is {text[:80]!r}, expected words")
-        if unknown := {field.name for field, _ in made.ListFields()} - _ATTRIBUTE_FIELDS:
+        if unknown := {field.name for field, _ in made.ListFields()} - ATTRIBUTE:
             raise PolicyError(f"the model's attribute {made.name} has {', '.join(sorted(unknown))}, expected numbers, words, tensors or graphs")
         if made.HasField("t"):
             made.t.CopyFrom(self._tensor(attribute.t, ""))
@@ -73,9 +72,6 @@ class _Plain:
         if tensor.data_type == TensorProto.STRING:
             raise PolicyError("the model has a tensor of strings, expected numbers")
         return numpy_helper.from_array(numpy_helper.to_array(tensor), name)
-
-
-_ATTRIBUTE_FIELDS = {"name", "type", "f", "i", "s", "t", "g", "floats", "ints", "strings"}
 
 
 def _word(text: str) -> str:

@@ -95,7 +95,7 @@ def _read(path: Path) -> bytes:
         model = read_regular(path)
     except OSError as error:
         raise PolicyError(f"{path}: {error.strerror}") from error
-    _native.check_runs_once(str(path), model)
+    _native.check_graph(str(path), model)
     return model
 
 

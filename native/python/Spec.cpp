@@ -84,9 +84,10 @@ void bindSpec(nb::module_ &Module) {
       "digest", [](nb::bytes Data) { return hexDigest({Data.c_str(), Data.size()}); }, "data"_a,
       "XXH3-128 of some bytes as 32 hex digits: what names a vocabulary by its contents.");
   Module.def(
-      "check_runs_once",
+      "check_graph",
       [](const std::string &Name, nb::bytes Model) { unwrap(checkGraph(Name, {static_cast<const std::byte *>(Model.data()), Model.size()})); },
-      "name"_a, "model"_a, "Refuses an ONNX model whose nodes might run more often than they stand in it. Errors begin with `name`.");
+      "name"_a, "model"_a,
+      "Refuses an ONNX model whose nodes might run more often than they stand in it, or that names other files. Errors begin with `name`.");
   Module.def(
       "aot_seal",
       [](nb::bytes Library, std::string_view Cpu) {

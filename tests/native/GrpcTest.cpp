@@ -267,12 +267,12 @@ protected:
     std::ofstream(file("token")) << "right\n";
     std::ofstream(file("wrong")) << "wrong\n";
     for (const std::string Name : {"token", "wrong"})
-      hide(Name);
+      allow(Name, 0600);
   }
   ~GrpcTls() override { std::filesystem::remove_all(Folder); }
 
   std::string file(const std::string &Name) const { return Folder + "/" + Name; }
-  void hide(const std::string &Name) const { std::filesystem::permissions(file(Name), std::filesystem::perms(0600)); }
+  void allow(const std::string &Name, unsigned Mode) const { std::filesystem::permissions(file(Name), std::filesystem::perms(Mode)); }
   std::string serverOptions() const { return "?cert=" + file("ours.pem") + "&key=" + file("ours.key") + "&token=" + file("token"); }
   std::string clientOptions(const std::string &Authority, const std::string &Token) const {
     return "?ca=" + file(Authority) + "&token=" + file(Token);
@@ -299,7 +299,7 @@ TEST_F(GrpcTls, WrongTokenIsRefusedAtOnce) {
 TEST_F(GrpcTls, SecretThatEveryUserCanReadIsRefusedAtBothEnds) {
   for (const std::string Secret : {"token", "ours.key"})
     for (const unsigned Mode : {0604U, 0602U, 0640U, 0600U}) {
-      std::filesystem::permissions(file(Secret), std::filesystem::perms(Mode));
+      allow(Secret, Mode);
       const auto Opened = open("grpc://127.0.0.1:0" + serverOptions(), true);
       EXPECT_EQ(Opened.has_value(), (Mode & 7U) == 0) << Secret;
       if (!Opened) {
@@ -307,7 +307,7 @@ TEST_F(GrpcTls, SecretThatEveryUserCanReadIsRefusedAtBothEnds) {
                               file(Secret) + " can be read or written by every user, expected only by its owner: chmod 600 "));
       }
     }
-  std::filesystem::permissions(file("token"), std::filesystem::perms(0604));
+  allow("token", 0604);
   EXPECT_TRUE(failsWith(open("grpc://127.0.0.1:1" + clientOptions("ours.pem", "token"), false), ErrorKind::InvalidArgument, "by every user"));
 }
 
