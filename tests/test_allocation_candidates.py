@@ -39,8 +39,8 @@ def measured(program: Path, worker: WorkerSession, beside: str, choose: Any, mad
         return finish(env, choose)[2]
 
 
-def compile_trying(candidates: int, program: Path, output: Path) -> str:
-    config = write_clang_config(output.with_suffix(".cfg"), [shipped()["eviction"]], candidates=candidates)
+def compile_trying(candidates: int, program: Path, output: Path, task: str = "eviction") -> str:
+    config = write_clang_config(output.with_suffix(".cfg"), [shipped()[task]], candidates=candidates)
     command = [CLANG, f"--config={config}", "-Rpass=mlcb", *stock("clang", program, output)[1:]]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
@@ -52,10 +52,11 @@ def rare_call(tmp_path: Path) -> Path:
     return tmp_path / "rare.c"
 
 
-def test_environment_foretells_what_clang_keeps(worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
-    policy = OnnxPolicy(shipped()["eviction"])
-    info = measured(fast, worker, "3", policy.choose)
-    said = compile_trying(4, fast, tmp_path / "kept.o")
+@pytest.mark.parametrize(("task", "made"), [("eviction", EvictionEnv), ("rl4real", RL4ReAlEnv)])
+def test_environment_foretells_what_clang_keeps(task: str, made: Any, worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
+    policy = OnnxPolicy(shipped()[task])
+    info = measured(fast, worker, "3", policy.choose, made)
+    said = compile_trying(4, fast, tmp_path / "kept.o", task)
     assert float(re.findall(r"functions, ([\d.]+)", said)[0]) == pytest.approx(info["executed_candidates"], abs=1e-3)
     assert float(re.findall(r"csr 16384 \+ same: ([\d.]+)", said)[0]) == pytest.approx(info["executed_beside"], abs=1e-3)
     assert info["executed_candidates"] < info["executed_guarded"] <= info["executed_default"]

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
-LEVELS = {"eviction": "-O2", "priority": "-O2", "loop_distribution": "-O3"}
+LEVELS = {"eviction": "-O2", "priority": "-O2", "rl4real": "-O2", "loop_distribution": "-O3"}
 """Those that policies were taught at; -Oz for others."""
 OUTPUT = "133988\n"
 ASSEMBLER = ".globl answer\nanswer: ret\n"

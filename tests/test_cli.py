@@ -192,7 +192,7 @@ def test_argument_that_an_environment_has_not_is_named() -> None:
             "inliner: its search has no option sequences, expected one of policy, ",
         ),
         (("search", "eviction", "--decisions", "0", *ONE, "--output", "unused"), "decisions=0: expected 1 or more"),
-        (("evaluate", "eviction", "--search", *ONE), "eviction: a search tries the other of two answers"),
+        (("evaluate", "posetrl", "--search", *ONE), "posetrl: a search tries the other answers"),
         (("evaluate", "eviction", "--linked", "embedded/test", *ONE), "eviction: not judged by size"),
         (("evaluate", "inliner", "--growth", "3", *ONE), "inliner: growth: settled by the policy"),
         (("evaluate", "posetrl", "--rounds", "3", *ONE), "posetrl has no option --rounds, expected one of --actions, --best-of, "),

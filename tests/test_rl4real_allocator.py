@@ -14,7 +14,7 @@ from scripts.other_targets import TARGETS
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
 from tests.support.tiles import TILES
 
-DECIDERS = ("heuristic", "first", "last", "random:1")
+DECIDERS = ("heuristic", "optimum", "first", "last", "random:1")
 SPLITS = (0, 2, 4)
 LEVELS = ("-O1", "-O2")
 THROWS = """
@@ -268,10 +268,20 @@ def test_many_live_ranges_at_once_are_allocated_in_time(decider: str, tmp_path: 
     llc(tmp_path / "program.bc", *allocator(), *asking, output=tmp_path / "program.o")
 
 
+def test_function_with_too_many_ways_for_an_optimum_is_greedys(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(f"{at_once('large', 100)} {at_once('small', 3)}")
+    compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    ours, greedys = tmp_path / "ours.o", tmp_path / "greedys.o"
+    said = llc(tmp_path / "program.bc", *allocator("optimum"), "-pass-remarks=mlcb", "-function-sections", output=ours)
+    llc(tmp_path / "program.bc", "-function-sections", output=greedys)
+    assert said.count("left to greedy: too many ways for an optimum") == said.count(": allocated ") == 1
+    assert section(ours, ".text.large") == section(greedys, ".text.large")
+
+
 def test_unknown_decider_is_refused(module: Path, tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         llc(module, *allocator("never"), output=tmp_path / "object.o")
-    assert "-mlcb-regalloc-decider=never: expected heuristic, first, last or random:SEED" in refused.value.stderr
+    assert "-mlcb-regalloc-decider=never: expected heuristic, optimum, first, last or random:SEED" in refused.value.stderr
 
 
 def test_more_splits_than_a_policy_may_have_are_refused(module: Path, tmp_path: Path) -> None:

@@ -124,8 +124,8 @@ def beside(fixed: str, *, alone: bool = False) -> Alternative:
 
 
 def other_allocators(own: Callable[[Observation], Action]) -> dict[str, ReferencePolicy]:
-    """Return LLVM's other register allocators, which replace greedy in all functions."""
-    return {name: ReferencePolicy(choose=own, alternative=beside(name, alone=True)) for name in ("basic", "fast", "pbqp")}
+    """Return other allocators, which replace greedy in all functions; `optimum` only in those that are small enough."""
+    return {name: ReferencePolicy(choose=own, alternative=beside(name, alone=True)) for name in ("basic", "fast", "pbqp", "optimum")}
 
 
 def fixed_allocators(own: Callable[[Observation], Action]) -> dict[str, ReferencePolicy]:

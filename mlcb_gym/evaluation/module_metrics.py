@@ -31,7 +31,7 @@ from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.candidates import Default, best_of_each, nth_allowed, nth_preferred
-from mlcb_gym.search.counterfactual import improve
+from mlcb_gym.search.strategies import counterfactual
 from mlcb_gym.spec import MASK
 
 SETTLED = {"programs", "reward", "dense", "metrics"}
@@ -59,7 +59,7 @@ def evaluate_metrics(
         best_of: the numbers of random episodes, and of policies of a portfolio, of which the best is taken.
         candidates: numbers of actions that are tried, as -mlcb-candidates does.
         references: also play the policies that do not learn.
-        search: also search every program for itself, in hundreds of episodes each, where decisions have two answers.
+        search: also search every program for itself, in hundreds or thousands of episodes each, where the compiler has a heuristic of its own.
         linked: programs whose executables are compared too, as embedded/test; where size counts.
         environment: arguments of all environments, beside those of the policy.
         journal: keeps the episodes until the evaluation is whole; those that it has are not played again.
@@ -237,14 +237,14 @@ def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
 
 
 def _check_searched(env: CompilerEnv) -> None:
-    if env.heuristic is None or env.num_actions != 2:
-        raise TaskError(f"{env.task}: a search tries the other of two answers at every decision of a heuristic, which this task has not")
+    if env.heuristic is None:
+        raise TaskError(f"{env.task}: a search tries the other answers at every decision of a heuristic, which this task has not")
 
 
 def searched(env: CompilerEnv, program: Program) -> Trace:
     """Search a program and play the episode that was found. ``Trace.error`` has the reason where the search failed."""
     try:
-        decisions = improve(env, program, env.default_action)
+        decisions = counterfactual(env, improve=True)(program)
     except NoDecisions:
         return Trace(program.name, (), (1.0,))
     except MlcbError as error:

@@ -2,6 +2,7 @@
 #include "llvm/tasks/regalloc/FixedAllocators.h"
 
 #include "spec/Tasks.h"
+#include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/Passes.h"
@@ -39,6 +40,7 @@ constexpr FixedAllocator Others[] = {
     {"basic", Eviction::Own, Order::Own, 0, createBasicRegisterAllocator},
     {"fast", Eviction::Own, Order::Own, 0, createFastRegisterAllocator},
     {"pbqp", Eviction::Own, Order::Own, 0, createDefaultPBQPRegisterAllocator},
+    {"optimum", Eviction::Own, Order::Own, 0, rl4real::createOptimalAllocator},
 };
 
 /// The answers of a fixed allocator to the questions of one task.

@@ -7,6 +7,7 @@
 #include "llvm/tasks/regalloc/Scope.h"
 #include "llvm/tasks/regalloc/rl4real/Agents.h"
 #include "llvm/tasks/regalloc/rl4real/Allocation.h"
+#include "llvm/tasks/regalloc/rl4real/Optimum.h"
 #include "llvm/tasks/regalloc/rl4real/Parameters.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -26,7 +27,7 @@
 using namespace llvm;
 
 static cl::opt<std::string> DeciderName("mlcb-regalloc-decider", cl::init("heuristic"), cl::Hidden,
-                                        cl::desc("Who decides for -regalloc=mlcb: heuristic, first, last or random:SEED"));
+                                        cl::desc("Who decides for -regalloc=mlcb: heuristic, optimum, first, last or random:SEED"));
 static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(4), cl::Hidden,
                                    cl::desc("How often -regalloc=mlcb may split a live range and what it was split into"));
 static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
@@ -39,7 +40,8 @@ namespace {
 
 class AllocatorPass final : public MachineFunctionPass {
 public:
-  AllocatorPass() : MachineFunctionPass(ID), Stock(createGreedyRegisterAllocator()) {}
+  /// By is a decider that decides about all functions; without one, policies decide, or the one that the option names.
+  explicit AllocatorPass(StringRef By = "") : MachineFunctionPass(ID), Stock(createGreedyRegisterAllocator()), By(By) {}
 
 private:
   StringRef getPassName() const override { return "mlcb register allocator"; }
@@ -48,15 +50,17 @@ private:
   MachineFunctionProperties getRequiredProperties() const override { return MachineFunctionProperties().setNoPHIs(); }
   MachineFunctionProperties getClearedProperties() const override { return MachineFunctionProperties().setIsSSA(); }
   bool doInitialization(Module &M) override;
+  void openTalks(Module &M);
   bool doFinalization(Module &M) override;
   bool runOnMachineFunction(MachineFunction &MF) override;
   bool runStock(MachineFunction &MF);
   bool leaveToGreedy(MachineFunction &MF, const Twine &Why);
-  Counts allocate(MachineFunction &MF, RegallocConversation *Talk);
+  std::optional<Counts> allocate(MachineFunction &MF, RegallocConversation *Talk);
 
   static char ID;
   std::unique_ptr<FunctionPass> Stock; // LLVM's own allocator
-  bool IsFast = false;                 // where nothing is optimized: that one decides
+  StringRef By;
+  bool IsFast = false; // where nothing is optimized: that one decides
   RegisterClassInfo Classes;
   RegallocConversations Talks;
   bool LeavesOthers = false; // to greedy: the functions that no policy decides about
@@ -110,9 +114,14 @@ bool AllocatorPass::doInitialization(Module &M) {
   if (IsFast)
     return Stock->doInitialization(M);
   Triplets = openTriplets();
+  if (By.empty())
+    openTalks(M);
+  return Stock->doInitialization(M);
+}
+
+void AllocatorPass::openTalks(Module &M) {
   Talks = openRegalloc("rl4real", M, *this);
   LeavesOthers = isRegallocScoped() || !Talks.Talks.empty() || PolicySet::ofCommandLine().names(*TaskRegistration::find("rl4real")).value_or(true);
-  return Stock->doInitialization(M);
 }
 
 bool AllocatorPass::doFinalization(Module &M) {
@@ -143,10 +152,12 @@ bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
     return leaveToGreedy(MF, Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most");
   if (Triplets)
     writeTriplets(MF, *Triplets);
-  const Counts Done = allocate(MF, Talk);
-  if (Done.Failed)
-    return leaveToGreedy(MF, "of " + Twine(Done.Ranges) + " live ranges, one got no register and cannot be spilled");
-  report(MF, Done);
+  const std::optional<Counts> Done = allocate(MF, Talk);
+  if (!Done)
+    return leaveToGreedy(MF, "too many ways for an optimum");
+  if (Done->Failed)
+    return leaveToGreedy(MF, "of " + Twine(Done->Ranges) + " live ranges, one got no register and cannot be spilled");
+  report(MF, *Done);
   return true;
 }
 
@@ -167,13 +178,15 @@ bool AllocatorPass::runStock(MachineFunction &MF) {
   return Stock->runOnFunction(MF.getFunction());
 }
 
-/// The policy's agents, or who the options name.
-static std::unique_ptr<Decider> deciderFor(const Analyses &A, FactsOfFunction &Facts, RegallocConversation *Talk) {
+/// The policy's agents, or the decider of a name; null where the function is too large for it.
+static std::unique_ptr<Decider> deciderFor(const Analyses &A, FactsOfFunction &Facts, RegallocConversation *Talk, StringRef Name) {
   if (Talk)
     return std::make_unique<Agents>(A, Facts, *Talk);
-  std::unique_ptr<Decider> Named = makeDecider(DeciderName);
+  if (Name == "optimum")
+    return Optimum::find(A, Facts);
+  std::unique_ptr<Decider> Named = makeDecider(Name);
   if (!Named)
-    reportFatalUsageError("mlcb: -mlcb-regalloc-decider=" + Twine(DeciderName) + ": expected heuristic, first, last or random:SEED");
+    reportFatalUsageError("mlcb: -mlcb-regalloc-decider=" + Twine(Name) + ": expected heuristic, optimum, first, last or random:SEED");
   return Named;
 }
 
@@ -190,7 +203,7 @@ static AllocatorParameters parametersOf(RegallocConversation *Talk) {
   return Read.value_or(OfOptions);
 }
 
-Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) {
+std::optional<Counts> AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) {
   auto &LIS = getAnalysis<LiveIntervalsWrapperPass>().getLIS();
   auto &VRM = getAnalysis<VirtRegMapWrapperLegacy>().getVRM();
   auto &Loops = getAnalysis<MachineLoopInfoWrapperPass>().getLI();
@@ -213,14 +226,19 @@ Counts AllocatorPass::allocate(MachineFunction &MF, RegallocConversation *Talk) 
                    Classes};
   const AllocatorParameters Parameters = parametersOf(Talk);
   FactsOfFunction Facts(A, Parameters.Seeds);
-  return Allocation(A, Facts, *deciderFor(A, Facts, Talk), {Parameters.Splits, MaxRanges}).run();
+  const std::unique_ptr<Decider> Deciding = deciderFor(A, Facts, Talk, By.empty() ? StringRef(DeciderName) : By);
+  if (!Deciding)
+    return std::nullopt;
+  return Allocation(A, Facts, *Deciding, {Parameters.Splits, MaxRanges}).run();
 }
 
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);
 
 } // namespace
 
-FunctionPass *createAllocator() { return new AllocatorPass(); } // the pass manager owns it
+// The pass manager owns them.
+FunctionPass *createAllocator() { return new AllocatorPass(); }
+FunctionPass *createOptimalAllocator() { return new AllocatorPass("optimum"); }
 
 /// Once there is a default, LLVM does not look at its option.
 void useAllocator() {

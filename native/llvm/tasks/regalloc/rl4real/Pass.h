@@ -14,4 +14,7 @@ void useAllocator();
 /// Makes it. It asks whom RegallocScope names; without a policy for a function, that is greedy's. Where code is not optimized, it is LLVM's fast one.
 llvm::FunctionPass *createAllocator();
 
+/// Makes one that finds the best way without splits for the functions that are small enough (Optimum); greedy allocates the others.
+llvm::FunctionPass *createOptimalAllocator();
+
 } // namespace mlcb::rl4real
