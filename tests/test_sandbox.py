@@ -146,11 +146,15 @@ LACKS = "sandbox: this kernel has no Landlock: files and other processes are as 
 
 
 @pytest.mark.usefixtures("whole")
-def test_server_has_a_whole_one(program: Path) -> None:
+def test_server_has_a_whole_one(program: Path, folder: Path) -> None:
+    (folder / "file").write_text(".quad 1\n")
+    (folder / "reads.c").write_text(f'__asm__(".incbin \\"{folder}/file\\"");\nint f(int x) {{ return x; }}\n')
     with serving("grpc://127.0.0.1:0", "--sandbox", "whole") as served, closing(RemoteSession(served.uri)) as session:
         assert begins(session, program)
         (worker,) = children(served.process.pid)
         assert (status(worker)["Seccomp"], status(worker)["NoNewPrivs"], int(status(worker)["CapEff"], 16)) == ("2", "1", 0)
+        with pytest.raises(CompilerError, match="[Cc]ould not find incbin file"):  # by Landlock, of which /proc tells nothing
+            begins(session, folder / "reads.c")
 
 
 def test_programs_of_clients_see_no_variable_of_the_servers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -122,6 +122,20 @@ def test_limit_ends_the_episode_and_says_during_what(make: Make, session: Worker
     assert session.pid == worker
 
 
+def test_clones_of_clones_have_the_time_of_one_episode(session: WorkerSession) -> None:
+    busy = [f"function({','.join(['gvn'] * (2000 + times))})" for times in range(12)]  # half a second each, on a machine of today
+    limits = Limits(cpu_seconds=1)
+    with closing(PosetRLEnv(programs="embedded/train/lisp", actions=busy, max_steps=12, reward="none", session=session, limits=limits)) as env:
+        env.reset(seed=1)
+        clones = [env]
+        with pytest.raises(MlcbError, match="cannot be forked: it has used up its CPU time"):
+            for action in range(len(busy)):
+                assert "error" not in clones[-1].step(action)[4]
+                clones.append(clones[-1].fork())
+        for clone in clones[1:]:
+            clone.close()
+
+
 @pytest.mark.alone
 def test_learner_may_think_longer_than_a_turn_may_last(make: Make) -> None:
     patient, busy = make(limits=Limits(turn_seconds=0.3)), make(limits=Limits(turn_seconds=0.6))

@@ -59,7 +59,7 @@ class RL4ReAlEnv(CompilerEnv):
     ``mlcb_gym.envs.multi_agent`` and ``mlcb_gym.envs.aec`` make it an environment of four agents for RLlib and PettingZoo.
 
     {sections}
-    | ``splits`` | 4 | how often a live range, and what it was split into, may be split; 0 for never |
+    | ``splits`` | 8 | how often a live range, and what it was split into, may be split; 0 for never |
     | ``dimension`` | 0 | length of the embedding of a live range: 100 with the vocabulary of machine instructions that ships, 0 for none |
     | ``told`` | 1 | whether the answer of the allocator's own heuristic is observed |
     {arguments}
@@ -80,7 +80,7 @@ class RL4ReAlEnv(CompilerEnv):
     parameters = (*PARAMETERS, "splits", "dimension")
     passages = PASSAGES
 
-    def __init__(self, *, splits: int = 4, dimension: int = 0, **options: Unpack[RegAllocOptions]) -> None:
+    def __init__(self, *, splits: int = 8, dimension: int = 0, **options: Unpack[RegAllocOptions]) -> None:
         if options.get("compiler", "plugin") != "plugin":
             raise TaskError(f"compiler={options['compiler']!r}: a stock compiler has no such allocator, expected 'plugin'")
         if options.get("forbidden"):

@@ -15,7 +15,7 @@ from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost
 from mlcb_gym.rollout.trace import Trace
-from mlcb_gym.spec import MASK
+from mlcb_gym.spec import MASK, acting_agent
 
 PARALLEL = 4
 """The number of compilers at work at once, by default."""
@@ -104,7 +104,7 @@ def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
     remaining = iter(actions)
 
     def choose(observation: Observation) -> int | None:
-        return next((action for action in remaining if observation[MASK][action]), None)
+        return next((action for action in remaining if acting_agent(observation)[1][MASK][action]), None)
 
     return episode(program, choose)
 

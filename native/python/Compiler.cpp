@@ -21,8 +21,8 @@ using namespace nb::literals;
 namespace mlcb::python {
 namespace {
 
-/// As fork(), errno included: what Python runs after it may set another.
-pid_t forkPython() {
+/// As fork(); what Python runs after it may set another errno.
+Expected<pid_t> forkPython() {
   int Why = 0;
   const pid_t Pid = [&] {
     nb::gil_scoped_acquire Held;
@@ -36,7 +36,7 @@ pid_t forkPython() {
     return Forked;
   }();
   errno = Why;
-  return Pid;
+  return Pid < 0 ? failErrno("fork") : Expected<pid_t>(Pid);
 }
 
 size_t indexOf(std::span<const TensorSpec> Specs, nb::handle Key) {

@@ -149,14 +149,12 @@ Expected<Frame> RemoteRunner::awaitAnswer(size_t Agent) {
 Expected<bool> RemoteRunner::answerFork(FileDescriptor Episode) {
   if (!Episode)
     return Link.refuse({ErrorKind::ProtocolError, "a Fork came without a channel for the clone"});
-  const pid_t Pid = Options.Fork ? Options.Fork() : -1;
-  if (Pid > 0)
+  const Expected<pid_t> Pid = Options.Fork ? Options.Fork() : fail(ErrorKind::InvalidArgument, "this compiler does not allow it");
+  if (Pid && *Pid > 0)
     return false;
-  const Error Why = Options.Fork ? Error{ErrorKind::SystemError, "the episode cannot be forked: " + std::string(std::strerror(errno))}
-                                 : Error{ErrorKind::InvalidArgument, "the episode cannot be forked: this compiler does not allow it"};
   Framed Clone(socketChannel(std::move(Episode)));
-  if (Pid < 0) {
-    (void)Clone.refuse(Why);
+  if (!Pid) {
+    (void)Clone.refuse({Pid.error().Kind, "the episode cannot be forked: " + Pid.error().Message});
     return false;
   }
   Link = std::move(Clone); // closes the clone's copy of the original's channel

@@ -29,8 +29,8 @@ struct RemoteOptions {
   double SendSeconds = 60;             // how long it may take to drain a frame
   InterruptCheck Interrupted;          // ends any wait for the learner
 
-  /// Answers a Fork frame: as fork(), 0 in the clone, -1 and errno if it failed. Without it a Fork is refused.
-  std::function<pid_t()> Fork;
+  /// Answers a Fork frame: as fork(), 0 in the clone. Without it a Fork is refused.
+  std::function<Expected<pid_t>()> Fork;
 
   /// Gives more members of the greeting Begin, as JSON, a comma before each.
   std::function<std::string()> About;

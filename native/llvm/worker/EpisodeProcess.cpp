@@ -59,6 +59,7 @@ public:
 
 private:
   RemoteOptions options();
+  Expected<pid_t> fork();
   void endTurn();
   void watch();
   FileDescriptor snapshot();
@@ -67,6 +68,7 @@ private:
   TurnClock Clock;
   std::unique_ptr<RemoteRunner> Runner;
   int Watched = -1;
+  double Inherited = 0; // CPU seconds that its originals took before they were forked
 };
 
 RemoteOptions Episode::options() {
@@ -79,13 +81,25 @@ RemoteOptions Episode::options() {
   Options.Snapshot = [this] { return snapshot(); };
   Options.EndTurn = [this] { endTurn(); };
   Options.BeginTurn = [this] { Clock.start(); };
-  Options.Fork = [this] {
-    pid_t Pid = forkClone(Setup.Worker);
-    if (Pid == 0)
-      Clock.start(); // timers are not inherited
-    return Pid;
-  };
+  Options.Fork = [this] { return fork(); };
   return Options;
+}
+
+/// Neither timers nor the CPU time that was taken are inherited.
+Expected<pid_t> Episode::fork() {
+  const Limits &Bounds = Setup.Begin.Bounds;
+  const double Spent = Inherited + cpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
+  if (Bounds.CpuSeconds > 0 && Spent >= Bounds.CpuSeconds)
+    return fail(ErrorKind::InvalidArgument, "it has used up its CPU time");
+  const pid_t Pid = forkClone(Setup.Worker);
+  if (Pid < 0)
+    return failErrno("fork");
+  if (Pid == 0) {
+    Inherited = Spent;
+    Bounds.applyCpu(Spent);
+    Clock.start();
+  }
+  return Pid;
 }
 
 void Episode::endTurn() {

@@ -64,14 +64,18 @@ Expected<void> Limits::lowerTo(const Limits &Most) {
 
 void Limits::apply() const {
   limit(RLIMIT_CORE, 0, 0);
-  if (CpuSeconds > 0) {
-    auto Seconds = static_cast<uint64_t>(std::ceil(CpuSeconds));
-    limit(RLIMIT_CPU, Seconds, Seconds + 1); // SIGKILL one second later
-  }
+  applyCpu(0);
   if (MemoryBytes > 0) {
     const uint64_t Now = addressSpaceBytes(), Bytes = Now + std::min(MemoryBytes, RLIM_INFINITY - Now);
     limit(RLIMIT_AS, Bytes, Bytes);
   }
+}
+
+void Limits::applyCpu(double Spent) const {
+  if (CpuSeconds <= 0)
+    return;
+  const auto Seconds = static_cast<uint64_t>(std::ceil(std::max(CpuSeconds - Spent, 1.0)));
+  limit(RLIMIT_CPU, Seconds, Seconds + 1); // SIGKILL one second later
 }
 
 void TurnClock::set(double Left) const {

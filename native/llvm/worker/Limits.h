@@ -11,7 +11,7 @@ namespace mlcb {
 
 /// Zero means no limit.
 struct Limits {
-  double CpuSeconds = 0;    // of the whole episode
+  double CpuSeconds = 0;    // of the whole episode; of a clone with what its original took before
   double TurnSeconds = 0;   // of one turn of the compiler, by the clock
   uint64_t MemoryBytes = 0; // of address space beyond what the process has when the limit is set
 
@@ -20,6 +20,9 @@ struct Limits {
 
   /// Limits CPU time and memory of this process, and forbids core dumps. Beyond them come SIGXCPU and failing allocations.
   void apply() const;
+
+  /// Limits the CPU time of this process to what others have left of it.
+  void applyCpu(double Spent) const;
 };
 
 /// Counts the time of the compiler's own turn; SIGALRM when it is up.

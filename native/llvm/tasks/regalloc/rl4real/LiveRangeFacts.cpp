@@ -17,7 +17,7 @@ using measure::LoadWeight;
 using measure::StoreWeight;
 
 static constexpr float Heaviest = 1e9; // as declared
-static constexpr float Slack = 25;     // instructions, as in LLVM's spill weight: the shortest are not far ahead
+static constexpr float Slack = 100;    // instructions: the shortest are not far ahead
 
 const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];

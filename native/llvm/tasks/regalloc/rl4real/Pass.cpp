@@ -28,7 +28,7 @@ using namespace llvm;
 
 static cl::opt<std::string> DeciderName("mlcb-regalloc-decider", cl::init("heuristic"), cl::Hidden,
                                         cl::desc("Who decides for -regalloc=mlcb: heuristic, optimum, first, last or random:SEED"));
-static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(4), cl::Hidden,
+static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(8), cl::Hidden,
                                    cl::desc("How often -regalloc=mlcb may split a live range and what it was split into"));
 static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
                                    cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));

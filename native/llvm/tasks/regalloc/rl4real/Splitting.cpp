@@ -6,6 +6,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
+#include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
 #include <cmath>
@@ -14,7 +15,7 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr size_t MostBlocks = 8, MostParts = 8, MostLive = 128, MostEdges = 4096, MostCopies = 64;
+static constexpr size_t MostBlocks = 8, MostParts = 8, MostUses = 64, MostLive = 128, MostEdges = 4096, MostCopies = 64;
 static constexpr int FarApart = 16; // instructions
 
 static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
@@ -57,8 +58,9 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
         Offer(std::move(Rest));
     }
     Offer(regionOf(Block));
-    for (Region &Part : partsOf(*Block, Range))
-      Offer(std::move(Part));
+    for (Parts Found : {partsOf(*Block, Range), partsThatFit(*Block, Range)})
+      for (Region &Part : Found)
+        Offer(std::move(Part));
   }
   return Legal;
 }
@@ -83,13 +85,8 @@ Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
 
 /// The runs of uses between which there is a call, or much else.
 Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval &Range) const {
-  SmallVector<SlotIndex, 8> Uses;
-  for (const MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
-    if (MI.getParent() == &Block)
-      Uses.push_back(A.LIS.getInstructionIndex(MI));
-  sort(Uses);
   Parts Found;
-  for (const SlotIndex Use : Uses)
+  for (const SlotIndex Use : usesIn(Block, Range))
     if (Found.empty() || isFar(Found.back().Last, Use, Block))
       Found.push_back({{&Block}, Use, Use, {}});
     else
@@ -97,6 +94,46 @@ Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval
   const bool IsWhole = Found.size() == 1 && A.LIS.getRegMaskSlotsInBlock(Block.getNumber()).empty();
   Found.truncate(IsWhole ? 0 : std::min(Found.size(), MostParts));
   return Found;
+}
+
+/// The longest runs of uses with a register that is free throughout.
+Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, const LiveInterval &Range) const {
+  const auto Uses = usesIn(Block, Range);
+  Parts Found;
+  if (Uses.size() < 2 || Uses.size() > MostUses)
+    return Found;
+  SmallVector<std::pair<size_t, size_t>, 8> Runs;
+  for (const MCPhysReg Register : A.order(Range.reg()))
+    for (size_t From = 0, To = 0; From < Uses.size(); From = ++To) {
+      while (To + 1 < Uses.size() && isFree(Register, Uses[To], Uses[To + 1], Block))
+        ++To;
+      if (To > From && !is_contained(Runs, std::pair(From, To)))
+        Runs.push_back({From, To});
+    }
+  sort(Runs, [](const auto &L, const auto &R) { return std::pair(R.second - R.first, L.first) < std::pair(L.second - L.first, R.first); });
+  for (const auto &[From, To] : ArrayRef(Runs).take_front(std::min(Runs.size(), MostParts)))
+    Found.push_back({{&Block}, Uses[From], Uses[To], {}});
+  return Found;
+}
+
+SmallVector<SlotIndex, 8> Splitting::usesIn(const MachineBasicBlock &Block, const LiveInterval &Range) const {
+  SmallVector<SlotIndex, 8> Uses;
+  for (const MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
+    if (MI.getParent() == &Block)
+      Uses.push_back(A.LIS.getInstructionIndex(MI));
+  sort(Uses);
+  return Uses;
+}
+
+/// From before an instruction until after another one.
+bool Splitting::isFree(MCPhysReg Register, SlotIndex First, SlotIndex Last, const MachineBasicBlock &Block) const {
+  const SlotIndex From = First.getBaseIndex(), To = Last.getDeadSlot();
+  const TargetRegisterInfo &Target = *A.MRI.getTargetRegisterInfo();
+  for (auto [Slot, Mask] : zip(A.LIS.getRegMaskSlotsInBlock(Block.getNumber()), A.LIS.getRegMaskBitsInBlock(Block.getNumber())))
+    if (From <= Slot && Slot < To && MachineOperand::clobbersPhysReg(Mask, Register))
+      return false;
+  return !A.Matrix.checkInterference(From, To, Register) &&
+         none_of(Target.regunits(Register), [&](MCRegUnit Unit) { return A.LIS.getRegUnit(Unit).overlaps(From, To); });
 }
 
 bool Splitting::isFar(SlotIndex One, SlotIndex Next, const MachineBasicBlock &Block) const {

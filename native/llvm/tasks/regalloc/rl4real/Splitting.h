@@ -36,6 +36,9 @@ private:
   Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
   Region liveWithoutCalls(const llvm::LiveInterval &Range) const;
   Parts partsOf(llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
+  Parts partsThatFit(llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
+  llvm::SmallVector<llvm::SlotIndex, 8> usesIn(const llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
+  bool isFree(llvm::MCPhysReg Register, llvm::SlotIndex First, llvm::SlotIndex Last, const llvm::MachineBasicBlock &Block) const;
   bool isFar(llvm::SlotIndex One, llvm::SlotIndex Next, const llvm::MachineBasicBlock &Block) const;
   bool holds(const Region &Within, const llvm::MachineInstr &MI) const;
   std::optional<Plan> plan(const llvm::LiveInterval &Range, const Region &Within) const;

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Register allocation by four agents where something is wrong or rare: a peer that goes, another target, code that constrains registers."""
+
+import json
+import subprocess
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mlcb_gym import toolchain
+from mlcb_gym.agents.architecture import model_config
+from mlcb_gym.agents.evolved import Evolved
+from mlcb_gym.corpus import corpora
+from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.envs.rl4real import RL4ReAlEnv
+from mlcb_gym.errors import MlcbError
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.export import write_policy
+from mlcb_gym.policies import shipped
+from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
+from mlcb_gym.session import ModelServer, WorkerSession
+from mlcb_gym.training.run import recipe
+from tests.support.allocation import CLANG, stock
+from tests.support.asking import SECONDS, with_policy
+from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+
+DECIDERS = ("heuristic", "optimum", "first", "last", "random:1", "random:2")
+RARE = {
+    "asm": """
+    static long mix(long a, long b) { long high; __asm__("imul %%rdx" : "=d"(high), "+a"(a) : "0"(b) : "cc"); return a ^ high; }
+    static long shift(long a, char by) { __asm__ volatile("rol %%cl, %0" : "+r"(a) : "c"(by) : "cc", "rbx", "r12", "r13", "r14", "r15"); return a; }
+    int main(void) {
+      long sum = 1;
+      for (int i = 0; i < 50; i++) sum = shift(sum * 3 + mix(sum, i), i & 7) + i;
+      printf("%ld\\n", sum);
+    }""",
+    "asm goto": """
+    static int odd(int x) { __asm__ goto("test $1, %0\\n\\tjnz %l1" : : "r"(x) : "cc" : yes); return 0; yes: return 1; }
+    int main(void) {
+      int sum = 0, a = 3, b = 5, c = 7;
+      for (int i = 0; i < 50; i++) { a += odd(b) * c; b ^= a + i; c += odd(a ^ c) - b; sum += odd(i) * a + b - c; }
+      printf("%d\\n", sum);
+    }""",
+    "setjmp": """
+    #include <setjmp.h>
+    static jmp_buf at;
+    __attribute__((noinline)) static void leap(int i) { if (i % 3 == 0) longjmp(at, i + 1); }
+    int main(void) {
+      volatile int sum = 0;
+      for (volatile int i = 0; i < 30; i++) {
+        int a = i * 3, b = a ^ 5, got = setjmp(at);
+        if (got) { sum += got * 2; continue; }
+        leap(i);
+        sum += a * b;
+      }
+      printf("%d\\n", sum);
+    }""",
+    "variable length": """
+    __attribute__((noinline)) static int of(int n) {
+      int here[n], sum = 0;
+      for (int i = 0; i < n; i++) here[i] = i * n;
+      for (int i = 0; i < n; i++) sum += here[(i * 7) % n] ^ sum;
+      return sum;
+    }
+    int main(void) { int sum = 0; for (int n = 1; n < 40; n++) sum = sum * 3 + of(n); printf("%d\\n", sum); }""",
+}
+"""Programs whose code constrains registers or control flow in ways of their own."""
+
+
+class TestPeersThatGo:
+    def test_compiler_whose_learner_goes_in_the_middle_writes_no_object(self, tmp_path: Path) -> None:
+        base, asked = tmp_path / "channel", 0
+
+        def model(agent: str, tensors: Any) -> int:
+            nonlocal asked
+            asked += 1
+            if asked == 5:
+                raise KeyboardInterrupt
+            return int(tensors["heuristic"].item())
+
+        with ModelServer(f"pipe:{base}", only="rl4real") as server:
+            compiler = self.start(base, tmp_path)
+            with pytest.raises(KeyboardInterrupt):
+                server.answer(model, seconds=SECONDS)
+        _, said = compiler.communicate(timeout=SECONDS)
+        assert compiler.returncode != 0
+        assert said == "error: mlcb: the learner ended the episode\n1 error generated.\n"
+        assert not (tmp_path / "program.o").exists()
+
+    def test_learner_whose_compiler_is_killed_in_the_middle_is_told(self, tmp_path: Path) -> None:
+        base, asked = tmp_path / "channel", 0
+
+        def model(agent: str, tensors: Any) -> int:
+            nonlocal asked
+            asked += 1
+            if asked == 5:
+                compiler.kill()
+            return int(tensors["heuristic"].item())
+
+        with ModelServer(f"pipe:{base}", only="rl4real") as server:
+            compiler = self.start(base, tmp_path)
+            with pytest.raises(MlcbError) as told:
+                server.answer(model, seconds=SECONDS)
+        assert "\n" not in str(told.value)
+        compiler.communicate(timeout=SECONDS)
+        assert not (tmp_path / "program.o").exists()
+
+    @staticmethod
+    def start(base: Path, folder: Path) -> "subprocess.Popen[str]":
+        (program,) = resolve("embedded/validation/chacha20")
+        command = with_policy(stock("clang", program.bitcode, folder / "program.o"), f"pipe:{base}")
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def test_policy_for_another_target_warns_and_allocates_right(tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]])
+    (tmp_path / "f.c").write_text("int g(int); int f(int a, int b, int c) { return g(a) * b + g(c) * a - g(b); }")
+    command: list[str | Path] = [CLANG, f"--config={config}", "--target=aarch64-linux-gnu", "-O2", "-mllvm", "-verify-machineinstrs", "-c"]
+    done = subprocess.run([*command, tmp_path / "f.c", "-o", tmp_path / "f.o"], check=True, capture_output=True, text=True)
+    assert "the policy for rl4real was taught for x86_64, and is asked for aarch64" in done.stderr
+
+
+def test_target_without_a_code_generator_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f.ll").write_text('target triple = "no-such-machine"\ndefine i32 @f(i32 %x) {\n  ret i32 %x\n}\n')
+    with pytest.raises(MlcbError, match="no-such-machine"), closing(RL4ReAlEnv(programs=str(tmp_path / "f.ll"))) as env:
+        env.reset(seed=1)
+
+
+@pytest.mark.parametrize("decider", DECIDERS)
+@pytest.mark.parametrize("rare", sorted(RARE))
+def test_code_that_constrains_registers_prints_the_same(rare: str, decider: str, tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(f"#include <stdio.h>\n{RARE[rare]}")
+    chosen = ["-regalloc=mlcb", f"-mlcb-regalloc-decider={decider}", "-verify-machineinstrs"]
+    flags = ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in chosen for word in ("-mllvm", option))]
+    compile_(tmp_path / "program.c", "-O0", output=tmp_path / "expected")
+    for level in ("-O1", "-O2"):
+        compile_(tmp_path / "program.c", level, *flags, output=tmp_path / "program")
+        assert run(tmp_path / "program") == run(tmp_path / "expected")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy of weights that were drawn at random: it decides unlike the heuristic, by what it sees."""
+    torch.manual_seed(1)
+    config = model_config(RL4ReAlEnv, recipe("es", {"network": {"hidden": [8]}}).network)
+    with closing(RL4ReAlEnv(programs="embedded/train/fft")) as env:
+        module = Evolved(observation_space=env.observation_space, action_space=env.action_space, model_config=config)
+        for weights in module.parameters():
+            torch.nn.init.normal_(weights)
+        folder = tmp_path_factory.mktemp("drawn") / "rl4real"
+        return write_policy(dict(module.network.items()), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
+@pytest.mark.slow
+def test_decisions_are_the_same_in_python_and_in_process_on_many_functions(drawn: Path, worker: WorkerSession) -> None:
+    policy, functions = OnnxPolicy(drawn), 0
+    programs = [f"embedded/{split}" for split in ("train", "validation", "test")]
+    with closing(RL4ReAlEnv(programs=programs, session=worker, metrics=("function",), **policy.env_arguments)) as env:
+        for program in env.programs:
+            seen, answers = [], []
+            env.reset(options={"program": program})
+            ended = False
+            while not ended:
+                seen.append(deepcopy(env.observation))
+                answers.append(policy.advice(env.observation))
+                *_, ended, _, info = env.step(env.action(answers[-1]))
+            assert "error" not in info
+            functions += int(info["function"])
+            assert in_process(f"onnx:{drawn}", seen) == answers
+    assert functions > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O1", "-O2"])
+@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+def test_csmith_program_prints_the_same_by_a_policy(index: int, level: str, drawn: Path, tmp_path: Path) -> None:
+    source, expected = csmith(index, tmp_path)
+    flags = [f"--config={write_clang_config(tmp_path / 'mlcb.cfg', [drawn])}", "-mllvm", "-verify-machineinstrs"]
+    compile_(source, level, *CSMITH_FLAGS, *flags, output=tmp_path / "program")
+    assert run(tmp_path / "program") == expected
+
+
+def test_embedded_program_prints_the_same_by_a_policy(drawn: Path, tmp_path: Path) -> None:
+    (source,) = corpora.embedded("embedded/train/fft")
+    config = write_clang_config(tmp_path / "mlcb.cfg", [drawn])
+    for level in ("-O1", "-O2"):
+        compile_(source, level, f"--config={config}", "-mllvm", "-verify-machineinstrs", "-lm", output=tmp_path / "program")
+        assert run(tmp_path / "program") == OUTPUTS["train/fft"]
