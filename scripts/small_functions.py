@@ -28,7 +28,8 @@ def main() -> int:
     for program in (program for uri in given.programs for program in resolve(uri)):
         with tempfile.TemporaryDirectory(prefix="mlcb-") as folder:
             module = optimized(program, Path(folder))
-            cut = [extract(module, function, given.output, program) for function in small_functions(module)]
+            prefix = given.output / program.name.replace("/", ".")
+            cut = [extract(module, function, Path(f"{prefix}.{number}.bc")) for number, function in enumerate(small_functions(module))]
         print(f"{program.name}: {len(cut)} functions")
     return 0
 
@@ -49,9 +50,8 @@ def small_functions(module: Path) -> Iterator[str]:
         yield from ALLOCATED.findall(remark)
 
 
-def extract(module: Path, function: str, folder: Path, program: Program) -> Path:
+def extract(module: Path, function: str, cut: Path) -> Path:
     """Write a module with this function alone."""
-    cut = folder / f"{program.name.replace('/', '.')}.{function}.bc"
     subprocess.run([toolchain.tool("llvm-extract"), f"--func={function}", module, "-o", cut], check=True)
     return cut
 

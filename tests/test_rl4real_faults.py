@@ -116,7 +116,7 @@ class TestPeersThatGo:
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
-def test_policy_for_another_target_warns_and_allocates_right(tmp_path: Path) -> None:
+def test_policy_for_another_target_warns_and_its_code_verifies(tmp_path: Path) -> None:
     config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]])
     (tmp_path / "f.c").write_text("int g(int); int f(int a, int b, int c) { return g(a) * b + g(c) * a - g(b); }")
     command: list[str | Path] = [CLANG, f"--config={config}", "--target=aarch64-linux-gnu", "-O2", "-mllvm", "-verify-machineinstrs", "-c"]
@@ -136,9 +136,9 @@ def test_code_that_constrains_registers_prints_the_same(rare: str, decider: str,
     (tmp_path / "program.c").write_text(f"#include <stdio.h>\n{RARE[rare]}")
     chosen = ["-regalloc=mlcb", f"-mlcb-regalloc-decider={decider}", "-verify-machineinstrs"]
     flags = ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in chosen for word in ("-mllvm", option))]
-    compile_(tmp_path / "program.c", "-O0", output=tmp_path / "expected")
+    compile_(tmp_path / "program.c", "-O0", "-fwrapv", output=tmp_path / "expected")
     for level in ("-O1", "-O2"):
-        compile_(tmp_path / "program.c", level, *flags, output=tmp_path / "program")
+        compile_(tmp_path / "program.c", level, "-fwrapv", *flags, output=tmp_path / "program")
         assert run(tmp_path / "program") == run(tmp_path / "expected")
 
 

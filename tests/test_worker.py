@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Timer
 
@@ -123,17 +123,22 @@ def test_limit_ends_the_episode_and_says_during_what(make: Make, session: Worker
 
 
 def test_clones_of_clones_have_the_time_of_one_episode(session: WorkerSession) -> None:
-    busy = [f"function({','.join(['gvn'] * (2000 + times))})" for times in range(12)]  # half a second each, on a machine of today
-    limits = Limits(cpu_seconds=1)
-    with closing(PosetRLEnv(programs="embedded/train/lisp", actions=busy, max_steps=12, reward="none", session=session, limits=limits)) as env:
+    busy = [f"function({','.join(['gvn'] * (400 + times))})" for times in range(60)]  # 0.1 s each; from 0.02 to 1 s will do
+    with ExitStack() as made:
+        limits = Limits(cpu_seconds=1)
+        env = made.enter_context(
+            closing(PosetRLEnv(programs="embedded/train/lisp", actions=busy, max_steps=60, reward="none", session=session, limits=limits))
+        )
         env.reset(seed=1)
-        clones = [env]
-        with pytest.raises(MlcbError, match="cannot be forked: it has used up its CPU time"):
+
+        def clone_of_busy_clones() -> None:
+            last = env
             for action in range(len(busy)):
-                assert "error" not in clones[-1].step(action)[4]
-                clones.append(clones[-1].fork())
-        for clone in clones[1:]:
-            clone.close()
+                last.step(action)
+                last = made.enter_context(closing(last.fork()))
+
+        with pytest.raises(MlcbError, match="cannot be forked: it has used up its CPU time"):
+            clone_of_busy_clones()
 
 
 @pytest.mark.alone

@@ -237,8 +237,8 @@ def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
 
 
 def _check_searched(env: CompilerEnv) -> None:
-    if env.heuristic is None:
-        raise TaskError(f"{env.task}: a search tries the other answers at every decision of a heuristic, which this task has not")
+    if env.heuristic is None or not env.num_actions:
+        raise TaskError(f"{env.task}: a search tries the other choices at every decision of a heuristic, which this task has not")
 
 
 def searched(env: CompilerEnv, program: Program) -> Trace:

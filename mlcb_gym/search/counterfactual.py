@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -88,7 +89,9 @@ def improve(env: CompilerEnv, program: Program, policy: Choose, *, rest: Decide 
     while True:
         decision = _known(env, taken, _asked(env, policy), ratio)
         with ExitStack() as made:
-            _finish(list(_others(env, decision, made)), rest or policy)
+            others = _others(env, decision, made)
+            while batch := list(islice(others, PARALLEL)):
+                _finish(batch, rest or policy)
         known.append(decision)
         ratio = float(decision.outcomes.min())
         own = _asked(env, policy)

@@ -2,6 +2,7 @@
 // What LLVM knows of the function whose registers are allocated.
 #pragma once
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/CalcSpillWeights.h"
 #include "llvm/CodeGen/LiveDebugVariables.h"
 #include "llvm/CodeGen/LiveIntervals.h"
@@ -35,6 +36,14 @@ struct Analyses {
   double frequency(const llvm::MachineBasicBlock &Block) const { return Frequencies.getBlockFreqRelativeToEntryBlock(&Block); }
 
   llvm::ArrayRef<llvm::MCPhysReg> order(llvm::Register R) const { return Classes.getOrder(MRI.getRegClass(R)); }
+
+  /// The instructions that read or write it, each once: LLVM's own list has one that does both twice.
+  llvm::SmallSetVector<llvm::MachineInstr *, 8> instructions(llvm::Register R) const {
+    llvm::SmallSetVector<llvm::MachineInstr *, 8> Found;
+    for (llvm::MachineInstr &MI : MRI.reg_nodbg_instructions(R))
+      Found.insert(&MI);
+    return Found;
+  }
 };
 
 /// The live ranges in the way of one that is to have a register.

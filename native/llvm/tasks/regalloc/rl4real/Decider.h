@@ -46,7 +46,7 @@ struct Region {
 /// All that is legal for one live range; the only mask there is.
 struct Choices {
   llvm::SmallVector<Candidate, 16> Colours; // hints first, then in the order of allocation
-  llvm::SmallVector<Region, 4> Regions;     // the hottest first
+  llvm::SmallVector<Region, 4> Regions;     // those that bring most first
   bool CanSpill = false;
   double SpillCost = 0;
 
@@ -64,6 +64,9 @@ public:
   virtual Fate fate(const llvm::LiveInterval &Range, const Choices &Legal);
   virtual size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   virtual size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
+
+  /// Whether it is offered splits.
+  virtual bool splits() const { return true; }
 };
 
 /// The decider of a name (heuristic, and for tests first, last, illegal, random:SEED); null where there is none of that name.

@@ -46,15 +46,15 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   LiveRangeFacts Facts{};
   Facts.Embedding.resize(dimension());
   const std::optional<double> Anew = rematerialisation(Range);
-  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg())) {
-    const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
-    const auto Times = static_cast<float>(A.frequency(*MI.getParent()));
+  for (MachineInstr *MI : A.instructions(Range.reg())) {
+    const auto [Reads, Writes] = MI->readsWritesVirtualRegister(Range.reg());
+    const auto Times = static_cast<float>(A.frequency(*MI->getParent()));
     Facts.SpillCost += Times * static_cast<float>(Reads * (Anew ? *Anew : LoadWeight) + Writes * (Anew ? -*Anew : StoreWeight));
-    Facts.CopyCost += Times * static_cast<float>(MI.isCopy() * CopyWeight);
+    Facts.CopyCost += Times * static_cast<float>(MI->isCopy() * CopyWeight);
     Facts.Hottest = std::max(Facts.Hottest, Times);
     ++Facts.Uses;
     if (Seeds)
-      Seeds->embed(MI, Facts.Embedding);
+      Seeds->embed(*MI, Facts.Embedding);
   }
   for (float &Element : Facts.Embedding)
     Element /= std::max(Facts.Uses, 1.0F);

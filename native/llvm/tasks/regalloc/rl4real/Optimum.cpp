@@ -59,7 +59,7 @@ public:
 private:
   void readNodes() {
     for (unsigned I = 0, E = A.MRI.getNumVirtRegs(); I != E; ++I)
-      if (const Register R = Register::index2VirtReg(I); !A.MRI.reg_nodbg_empty(R)) {
+      if (const Register R = Register::index2VirtReg(I); !A.MRI.reg_nodbg_empty(R) && !A.VRM.hasPhys(R)) {
         const LiveInterval &Range = A.LIS.getInterval(R);
         Node &N = P.Nodes.emplace_back();
         N.Range = &Range;
@@ -86,7 +86,7 @@ private:
   void readNeighbours() {
     for (auto [I, One] : enumerate(P.Nodes))
       for (auto [J, Other] : enumerate(P.Nodes))
-        if (I != J && One.Range->overlaps(*Other.Range))
+        if (I != J && !One.Range->empty() && One.Range->overlaps(*Other.Range)) // LLVM asks only whether the other one is empty
           One.Neighbours.push_back(J);
   }
 
@@ -275,9 +275,7 @@ Fate Optimum::fate(const LiveInterval &Range, const Choices &Legal) {
   const auto Known = Planned.find(Range.reg());
   if (Known != Planned.end() && Legal.allow(Known->second ? Fate::Colour : Fate::Spill))
     return Known->second ? Fate::Colour : Fate::Spill;
-  Choices Whole = Legal;
-  Whole.Regions.clear();
-  return Decider::fate(Range, Whole);
+  return Decider::fate(Range, Legal);
 }
 
 size_t Optimum::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {

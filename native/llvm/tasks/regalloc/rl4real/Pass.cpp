@@ -154,7 +154,7 @@ bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
     writeTriplets(MF, *Triplets);
   const std::optional<Counts> Done = allocate(MF, Talk);
   if (!Done)
-    return leaveToGreedy(MF, "too many ways for an optimum");
+    return leaveToGreedy(MF, "too large for an optimum, or of registers that form tuples");
   if (Done->Failed)
     return leaveToGreedy(MF, "of " + Twine(Done->Ranges) + " live ranges, one got no register and cannot be spilled");
   report(MF, *Done);
@@ -229,7 +229,7 @@ std::optional<Counts> AllocatorPass::allocate(MachineFunction &MF, RegallocConve
   const std::unique_ptr<Decider> Deciding = deciderFor(A, Facts, Talk, By.empty() ? StringRef(DeciderName) : By);
   if (!Deciding)
     return std::nullopt;
-  return Allocation(A, Facts, *Deciding, {Parameters.Splits, MaxRanges}).run();
+  return Allocation(A, Facts, *Deciding, {Deciding->splits() ? Parameters.Splits : 0, MaxRanges}).run();
 }
 
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);

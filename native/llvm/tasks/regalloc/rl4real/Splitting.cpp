@@ -33,14 +33,18 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
   if (!canSplit(Range))
     return Legal;
   SmallSetVector<MachineBasicBlock *, 8> Uses;
-  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
-    Uses.insert(MI.getParent());
+  const auto Instructions = A.instructions(Range.reg());
+  for (MachineInstr *MI : Instructions)
+    Uses.insert(MI->getParent());
   SmallVector<MachineBasicBlock *, 8> Hottest(Uses.begin(), Uses.end());
   const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
   sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
   SmallPtrSet<const MachineLoop *, 4> Seen;
   const auto Offer = [&](Region Rated) {
-    const bool All = all_of(A.MRI.reg_nodbg_instructions(Range.reg()), [&](const MachineInstr &MI) { return holds(Rated, MI); });
+    const auto IsThere = [&](const Region &Other) { return Other.First == Rated.First && Other.Last == Rated.Last && Other.Blocks == Rated.Blocks; };
+    if (any_of(Legal, IsThere))
+      return;
+    const bool All = all_of(Instructions, [&](const MachineInstr *MI) { return holds(Rated, *MI); });
     const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Rated);
     Refused += !All && !Copies;
     if (!Copies)
@@ -118,9 +122,9 @@ Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, const LiveInt
 
 SmallVector<SlotIndex, 8> Splitting::usesIn(const MachineBasicBlock &Block, const LiveInterval &Range) const {
   SmallVector<SlotIndex, 8> Uses;
-  for (const MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
-    if (MI.getParent() == &Block)
-      Uses.push_back(A.LIS.getInstructionIndex(MI));
+  for (const MachineInstr *MI : A.instructions(Range.reg()))
+    if (MI->getParent() == &Block)
+      Uses.push_back(A.LIS.getInstructionIndex(*MI));
   sort(Uses);
   return Uses;
 }
@@ -129,8 +133,10 @@ SmallVector<SlotIndex, 8> Splitting::usesIn(const MachineBasicBlock &Block, cons
 bool Splitting::isFree(MCPhysReg Register, SlotIndex First, SlotIndex Last, const MachineBasicBlock &Block) const {
   const SlotIndex From = First.getBaseIndex(), To = Last.getDeadSlot();
   const TargetRegisterInfo &Target = *A.MRI.getTargetRegisterInfo();
-  for (auto [Slot, Mask] : zip(A.LIS.getRegMaskSlotsInBlock(Block.getNumber()), A.LIS.getRegMaskBitsInBlock(Block.getNumber())))
-    if (From <= Slot && Slot < To && MachineOperand::clobbersPhysReg(Mask, Register))
+  const ArrayRef<SlotIndex> Calls = A.LIS.getRegMaskSlotsInBlock(Block.getNumber());
+  const ArrayRef<const uint32_t *> Masks = A.LIS.getRegMaskBitsInBlock(Block.getNumber());
+  for (size_t Call = lower_bound(Calls, From) - Calls.begin(); Call < Calls.size() && Calls[Call] < To; ++Call)
+    if (MachineOperand::clobbersPhysReg(Masks[Call], Register))
       return false;
   return !A.Matrix.checkInterference(From, To, Register) &&
          none_of(Target.regunits(Register), [&](MCRegUnit Unit) { return A.LIS.getRegUnit(Unit).overlaps(From, To); });
@@ -153,10 +159,10 @@ bool Splitting::holds(const Region &Within, const MachineInstr &MI) const {
 
 void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, function_ref<double(MCPhysReg)> Saves) const {
   bool IsWritten = false;
-  for (MachineInstr &MI : A.MRI.reg_nodbg_instructions(Range.reg()))
-    if (holds(Within, MI)) {
-      const auto [Reads, Writes] = MI.readsWritesVirtualRegister(Range.reg());
-      Within.SpillCost += A.frequency(*MI.getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
+  for (MachineInstr *MI : A.instructions(Range.reg()))
+    if (holds(Within, *MI)) {
+      const auto [Reads, Writes] = MI->readsWritesVirtualRegister(Range.reg());
+      Within.SpillCost += A.frequency(*MI->getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
       IsWritten |= Writes;
       ++Within.Uses;
     }
