@@ -44,8 +44,8 @@ def optimized(program: Program, folder: Path) -> Path:
 def small_functions(module: Path) -> Iterator[str]:
     """The functions that have an optimum."""
     remarks = module.with_suffix(".yaml")
-    command = [toolchain.tool("llc"), f"-load={toolchain.plugin()}", *OPTIMUM, *LLC, module, f"-pass-remarks-output={remarks}", "-o", "/dev/null"]
-    subprocess.run([*command, "-pass-remarks-filter=mlcb"], check=True)
+    reported = [f"-pass-remarks-output={remarks}", "-pass-remarks-filter=mlcb"]
+    subprocess.run([toolchain.tool("llc"), f"-load={toolchain.plugin()}", *OPTIMUM, *LLC, *reported, module, "-o", "/dev/null"], check=True)
     for remark in remarks.read_text().split("--- !"):
         yield from ALLOCATED.findall(remark)
 

@@ -14,6 +14,7 @@ import torch
 from mlcb_gym import toolchain
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.evolved import Evolved
+from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs.rl4real import RL4ReAlEnv
@@ -152,6 +153,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for weights in module.parameters():
             torch.nn.init.normal_(weights)
         folder = tmp_path_factory.mktemp("drawn") / "rl4real"
+        assert isinstance(module.network, Team)
         return write_policy(dict(module.network.items()), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
 
 

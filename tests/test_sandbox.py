@@ -153,7 +153,7 @@ def test_server_has_a_whole_one(program: Path, folder: Path) -> None:
         assert begins(session, program)
         (worker,) = children(served.process.pid)
         assert (status(worker)["Seccomp"], status(worker)["NoNewPrivs"], int(status(worker)["CapEff"], 16)) == ("2", "1", 0)
-        with pytest.raises(CompilerError, match="[Cc]ould not find incbin file"):  # by Landlock, of which /proc tells nothing
+        with pytest.raises(CompilerError, match=r"[Cc]ould not find incbin file"):  # by Landlock, of which /proc tells nothing
             begins(session, folder / "reads.c")
 
 

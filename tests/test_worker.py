@@ -20,6 +20,7 @@ import pytest
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.bitcode import bitcode
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
 from mlcb_gym.rollout.play import ATTEMPTS, episode, persistent, play_in_order
@@ -132,7 +133,7 @@ def test_clones_of_clones_have_the_time_of_one_episode(session: WorkerSession) -
         env.reset(seed=1)
 
         def clone_of_busy_clones() -> None:
-            last = env
+            last: CompilerEnv = env
             for action in range(len(busy)):
                 last.step(action)
                 last = made.enter_context(closing(last.fork()))
@@ -324,6 +325,7 @@ def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) 
 LEARNER = """
 import sys
 from pathlib import Path
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 session = WorkerSession()

@@ -65,7 +65,8 @@ private:
         N.Range = &Range;
         N.InMemory = Range.isSpillable() ? Facts.of(Range).SpillCost : HUGE_VAL;
       }
-    stable_sort(P.Nodes, [](const Node &One, const Node &Other) { return One.InMemory > Other.InMemory; });
+    const auto Key = [](const Node &N) { return std::pair(-N.InMemory, N.Range->reg().virtRegIndex()); };
+    sort(P.Nodes, [&](const Node &One, const Node &Other) { return Key(One) < Key(Other); });
     for (auto [Index, N] : enumerate(P.Nodes))
       Places[N.Range->reg()] = Index;
   }
@@ -148,13 +149,13 @@ private:
     for (auto [Index, N] : enumerate(P.Nodes))
       for (const size_t R : N.Colours)
         if (P.Families[R] == Family) {
-          Said.push_back({Index, Target.getSubRegIndex(Whole, P.Registers[R]), N.Hinted.lookup(R)});
+          Said.emplace_back(Index, Target.getSubRegIndex(Whole, P.Registers[R]), N.Hinted.lookup(R));
           if (A.Classes.getLastCalleeSavedAlias(P.Registers[R]))
             Saves = measure::StoreWeight + measure::LoadWeight;
         }
-    Said.push_back({P.Nodes.size(), 0, Saves});
+    Said.emplace_back(P.Nodes.size(), 0, Saves);
     P.Saves.push_back(Saves);
-    P.Kinds.push_back(Known.try_emplace(Said, Known.size()).first->second);
+    P.Kinds.push_back(Kinds.try_emplace(Said, Kinds.size()).first->second);
   }
 
   using Signature = std::vector<std::tuple<size_t, unsigned, double>>; // node, part of the largest register, cost of a copy that it spares
@@ -165,7 +166,7 @@ private:
   Problem P;
   DenseMap<Register, size_t> Places;
   DenseMap<MCRegister, size_t> Numbers;
-  std::map<Signature, size_t> Known;
+  std::map<Signature, size_t> Kinds;
 };
 
 /// Goes through all assignments, one node after the other, but for those that cannot be better than the best one so far.
