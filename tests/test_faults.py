@@ -171,12 +171,18 @@ def fates(media: list[str]) -> dict[str, tuple[str, ...]]:
     return {medium: FATES.get(medium, ("killed", "stopped", "mute")) for medium in media}
 
 
+LEFT_SECONDS = 20.0
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path) -> Iterator[None]:
     """No descriptor, thread, process or mapping; and a SIGPIPE would end the tests."""
     handler = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     before = held()
     yield
+    until = time.monotonic() + LEFT_SECONDS
+    while not held() <= before and time.monotonic() < until:  # gRPC starts threads of its own when it likes, and ends them
+        time.sleep(0.1)
     assert held() <= before
     signal.signal(signal.SIGPIPE, handler)
 

@@ -325,7 +325,6 @@ def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) 
 LEARNER = """
 import sys
 from pathlib import Path
-from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import WorkerSession
 session = WorkerSession()

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from selectors import EVENT_READ, PollSelector
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost
@@ -104,7 +106,7 @@ def replay(program: Any, actions: Sequence[int]) -> Script[Trace]:
     remaining = iter(actions)
 
     def choose(observation: Observation) -> int | None:
-        return next((action for action in remaining if acting_agent(observation)[1][MASK][action]), None)
+        return next((action for action in remaining if action in np.flatnonzero(acting_agent(observation)[1][MASK])), None)
 
     return episode(program, choose)
 
