@@ -11,6 +11,7 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from scripts.other_targets import TARGETS
+from tests.support.allocation import allocator, clang_flags
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
 from tests.support.tiles import TILES
 
@@ -89,16 +90,6 @@ void f(long *);
 void g(void) {}
 int main(void) { long at[] = {0, 5}; f(at); printf("%ld\\n", at[0]); }
 """
-
-
-def allocator(decider: str = "heuristic", splits: int = 0, max_ranges: int = 4000) -> list[str]:
-    """The options of code generation that choose our allocator."""
-    chosen = [f"-mlcb-regalloc-decider={decider}", f"-mlcb-regalloc-splits={splits}", f"-mlcb-regalloc-max-ranges={max_ranges}"]
-    return ["-regalloc=mlcb", *chosen, "-verify-machineinstrs"]
-
-
-def clang_flags(options: list[str]) -> list[str]:
-    return ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in options for word in ("-mllvm", option))]
 
 
 def llc(module: Path, *options: str, output: Path) -> str:

@@ -3,15 +3,16 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from mlcb_gym import toolchain
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.team import Team
@@ -25,7 +26,7 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.training.run import recipe
-from tests.support.allocation import CLANG, stock
+from tests.support.allocation import CLANG, allocator, clang_flags, stock
 from tests.support.asking import SECONDS, with_policy
 from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
 
@@ -74,41 +75,41 @@ RARE = {
 
 class TestPeersThatGo:
     def test_compiler_whose_learner_goes_in_the_middle_writes_no_object(self, tmp_path: Path) -> None:
-        base, asked = tmp_path / "channel", 0
+        base = tmp_path / "channel"
 
-        def model(agent: str, tensors: Any) -> int:
-            nonlocal asked
-            asked += 1
-            if asked == 5:
-                raise KeyboardInterrupt
-            return int(tensors["heuristic"].item())
+        def interrupt() -> None:
+            raise KeyboardInterrupt
 
         with ModelServer(f"pipe:{base}", only="rl4real") as server:
             compiler = self.start(base, tmp_path)
             with pytest.raises(KeyboardInterrupt):
-                server.answer(model, seconds=SECONDS)
+                server.answer(self.heuristic_until(interrupt), seconds=SECONDS)
         _, said = compiler.communicate(timeout=SECONDS)
         assert compiler.returncode != 0
         assert said == "error: mlcb: the learner ended the episode\n1 error generated.\n"
         assert not (tmp_path / "program.o").exists()
 
     def test_learner_whose_compiler_is_killed_in_the_middle_is_told(self, tmp_path: Path) -> None:
-        base, asked = tmp_path / "channel", 0
-
-        def model(agent: str, tensors: Any) -> int:
-            nonlocal asked
-            asked += 1
-            if asked == 5:
-                compiler.kill()
-            return int(tensors["heuristic"].item())
-
+        base = tmp_path / "channel"
         with ModelServer(f"pipe:{base}", only="rl4real") as server:
             compiler = self.start(base, tmp_path)
             with pytest.raises(MlcbError) as told:
-                server.answer(model, seconds=SECONDS)
+                server.answer(self.heuristic_until(compiler.kill), seconds=SECONDS)
         assert "\n" not in str(told.value)
         compiler.communicate(timeout=SECONDS)
         assert not (tmp_path / "program.o").exists()
+
+    @staticmethod
+    def heuristic_until(something_happens: Callable[[], None]) -> Callable[[str, Any], int]:
+        """The heuristic's answers; at the fifth question something happens."""
+        questions = count(1)
+
+        def model(agent: str, tensors: Any) -> int:
+            if next(questions) == 5:
+                something_happens()
+            return int(tensors["heuristic"].item())
+
+        return model
 
     @staticmethod
     def start(base: Path, folder: Path) -> "subprocess.Popen[str]":
@@ -135,8 +136,7 @@ def test_target_without_a_code_generator_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rare", sorted(RARE))
 def test_code_that_constrains_registers_prints_the_same(rare: str, decider: str, tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(f"#include <stdio.h>\n{RARE[rare]}")
-    chosen = ["-regalloc=mlcb", f"-mlcb-regalloc-decider={decider}", "-verify-machineinstrs"]
-    flags = ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in chosen for word in ("-mllvm", option))]
+    flags = clang_flags(allocator(decider, splits=8))
     compile_(tmp_path / "program.c", "-O0", "-fwrapv", output=tmp_path / "expected")
     for level in ("-O1", "-O2"):
         compile_(tmp_path / "program.c", level, "-fwrapv", *flags, output=tmp_path / "program")

@@ -50,3 +50,13 @@ def stock(tool: str, program: Path, output: Path) -> list[str | Path]:
     if tool == "llc":
         return [LLC_22, *LLC, program, "-o", output]
     return [CLANG, "-O2", "-w", "-c", program, "-o", output]
+
+
+def allocator(decider: str = "heuristic", splits: int = 0, max_ranges: int = 4000) -> list[str]:
+    """The options of code generation that choose our allocator."""
+    chosen = [f"-mlcb-regalloc-decider={decider}", f"-mlcb-regalloc-splits={splits}", f"-mlcb-regalloc-max-ranges={max_ranges}"]
+    return ["-regalloc=mlcb", *chosen, "-verify-machineinstrs"]
+
+
+def clang_flags(options: list[str]) -> list[str]:
+    return ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in options for word in ("-mllvm", option))]
