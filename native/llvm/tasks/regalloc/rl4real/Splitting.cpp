@@ -62,7 +62,8 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
         Offer(std::move(Rest));
     }
     Offer(regionOf(Block));
-    for (Parts Found : {partsOf(*Block, Range), partsThatFit(*Block, Range)})
+    const auto UsesHere = usesIn(*Block, Range);
+    for (Parts Found : {partsOf(*Block, UsesHere), partsThatFit(*Block, UsesHere, Range)})
       for (Region &Part : Found)
         Offer(std::move(Part));
   }
@@ -88,9 +89,9 @@ Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
 }
 
 /// The runs of uses between which there is a call, or much else.
-Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval &Range) const {
+Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, ArrayRef<SlotIndex> Uses) const {
   Parts Found;
-  for (const SlotIndex Use : usesIn(Block, Range))
+  for (const SlotIndex Use : Uses)
     if (Found.empty() || isFar(Found.back().Last, Use, Block))
       Found.push_back({{&Block}, Use, Use, {}});
     else
@@ -101,8 +102,7 @@ Splitting::Parts Splitting::partsOf(MachineBasicBlock &Block, const LiveInterval
 }
 
 /// The longest runs of uses with a register that is free throughout.
-Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, const LiveInterval &Range) const {
-  const auto Uses = usesIn(Block, Range);
+Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, ArrayRef<SlotIndex> Uses, const LiveInterval &Range) const {
   Parts Found;
   if (Uses.size() < 2 || Uses.size() > MostUses)
     return Found;

@@ -35,8 +35,8 @@ private:
   bool canSplit(const llvm::LiveInterval &Range) const;
   Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
   Region liveWithoutCalls(const llvm::LiveInterval &Range) const;
-  Parts partsOf(llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
-  Parts partsThatFit(llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
+  Parts partsOf(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses) const;
+  Parts partsThatFit(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses, const llvm::LiveInterval &Range) const;
   llvm::SmallVector<llvm::SlotIndex, 8> usesIn(const llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
   bool isFree(llvm::MCPhysReg Register, llvm::SlotIndex First, llvm::SlotIndex Last, const llvm::MachineBasicBlock &Block) const;
   bool isFar(llvm::SlotIndex One, llvm::SlotIndex Next, const llvm::MachineBasicBlock &Block) const;
