@@ -25,7 +25,8 @@ from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import LogitsNetwork
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.export.aot import compile_policy, compiled
-from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.policies import shipped
 

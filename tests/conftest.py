@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What several tests need: a tiny program, a compiler without LLVM, and one that is real."""
 
+import resource
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mlcb_gym import toolchain
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.session import WorkerSession
+from mlcb_gym.limits import lower
+from mlcb_gym.session import WorkerSession, tool_process
 from mlcb_gym.testing import ScriptedCompiler
 from tests.support.making import making
 from tests.support.posetrl import ACTIONS, SOURCE
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--native", type=Path, metavar="FOLDER", help="of a build: test the plugin and the worker that lie here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (folder := config.getoption("--native")) is not None:
+        built = {"lib/libmlcb_llvm.so": folder / "libmlcb_llvm.so", "bin/mlcb-worker": folder / "mlcb-worker"}
+        toolchain._installed = lambda relative: built[relative].resolve(strict=True)
+        # AddressSanitizer reserves more addresses than any limit of opt.
+        tool_process.lower = lambda pid, kind, *most: None if kind == resource.RLIMIT_AS else lower(pid, kind, *most)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,7 +12,8 @@ import pytest
 from mlcb_gym import toolchain
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.aot import compiled
-from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
 

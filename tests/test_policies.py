@@ -2,11 +2,14 @@
 """Every policy that ships fits this build, decides alike in every runtime, and has a card."""
 
 import re
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mlcb_gym.corpus.corpora import embedded
 from mlcb_gym.corpus.loops.kernels import kernels, source
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.envs import env_class
@@ -17,6 +20,7 @@ from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.play import episode, play
 from mlcb_gym.session import WorkerSession
 from mlcb_gym.spec import bind
+from tests.support.known_output import OUTPUTS, compile_, run
 from tests.support.loops import SPLIT, remarks, sums
 
 POLICIES = sorted(shipped().items())
@@ -44,6 +48,21 @@ def test_policy_decides_alike_in_process(name: str, folder: Path, worker: Worker
     traces = list(play([env], (episode(program, choose) for program in resolve(programs))))
     assert not any(trace.error for trace in traces)
     assert in_process(f"onnx:{folder}", seen) == [policy.advice(observation) for observation in seen]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"guard": True}, {"candidates": 3}], ids=["alone", "guarded", "3 candidates"])
+@pytest.mark.parametrize(
+    "tasks", [("function_posetrl",), ("function_size",), ("rl4real",), ("function_posetrl", "function_size", "eviction")], ids="+".join
+)
+@pytest.mark.parametrize("program", sorted(OUTPUTS))
+def test_every_embedded_program_built_by_policies_prints_the_same(
+    program: str, tasks: Sequence[str], options: dict[str, Any], tmp_path: Path
+) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [dict(POLICIES)[task] for task in tasks], **options)
+    level = "-O2" if tasks == ("rl4real",) else "-Oz"
+    compile_(embedded(f"embedded/{program}")[0], f"--config={config}", level, "-lm", output=tmp_path / "program")
+    assert run(tmp_path / "program") == OUTPUTS[program]
 
 
 @pytest.mark.parametrize(("name", "folder"), POLICIES, ids=lambda value: str(value))

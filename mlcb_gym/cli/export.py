@@ -91,7 +91,8 @@ def clang_config(
     warned about.
     """
     from mlcb_gym import toolchain
-    from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+    from mlcb_gym.export.clang_config import write_clang_config
+    from mlcb_gym.export.deployed import runner_uri
 
     clang = toolchain.tool("clang")  # before anything is written
 

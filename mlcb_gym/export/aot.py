@@ -18,8 +18,8 @@ from platformdirs import user_cache_path
 from mlcb_gym import _native
 from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.clang_config import runner_uri
 from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, sizes
+from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.onnx.manifest import CODE, MANIFEST, files_of, read_manifest
 from mlcb_gym.regular_file import read_regular
 

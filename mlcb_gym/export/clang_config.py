@@ -1,36 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The one flag of deployment: a configuration file that makes clang use policies."""
 
-import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
-from math import floor, inf
+from math import floor
 from pathlib import Path
-from typing import Any
 
-from mlcb_gym import _native, atomic, toolchain
+from mlcb_gym import atomic, toolchain
 from mlcb_gym.atomic import replacing
-from mlcb_gym.envs import env_class, environments
-from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.onnx.manifest import CODE, files_of, read_manifest
+from mlcb_gym.export.deployed import Deployed, deployed, runner_uri
+from mlcb_gym.onnx.manifest import files_of, read_manifest
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
-
-
-def runner_uri(policy: Path) -> str:
-    """Return the URI of a policy's runner: ``onnx:`` of a folder, ``aot:`` of a compiled one.
-
-    Raises:
-        PolicyError: a URI cannot name it.
-    """
-    if "?" in str(policy.resolve()):
-        raise PolicyError(f"{policy}: expected a path without '?', behind which a runner's options stand")
-    return f"{'aot' if policy.is_file() else 'onnx'}:{policy.resolve()}"
 
 
 def write_clang_config(
@@ -70,20 +55,18 @@ def write_clang_config(
     guard = guard or candidates > 0 or budget is not None
     if jobs > 1 and not guard:
         raise PolicyError(f"jobs={jobs}: only the guard tries several ways, expected it or candidates, or one job")
-    tried = _check(policies, guard=guard, candidates=candidates, budget=budget, trust=trust)
+    chosen = deployed(policies, guard=guard, candidates=candidates, budget=budget, trust=trust)
     if budget is not None:
-        candidates = _within(budget, len(tried))
+        candidates = _within(budget, sum(policy.has_candidates for policy in chosen))
     path.parent.mkdir(parents=True, exist_ok=True)
     place = partial(_copied, path.parent) if bundle else Path.absolute
-    runners = [uri(policy).partition(":") for policy in policies]
-    if bundle and len(names := [Path(file).name for _, _, file in runners]) > len(set(names)):
-        raise PolicyError(f"{', '.join(names)}: expected policies of different names, to lie in one folder")
-    options = [
-        *(f"-mlcb-{name}={place(file)}" for name, file in _vocabularies(policies).items()),
-        *(f"-mlcb-runner={kind}:{place(Path(policy))}{_trusted(Path(policy))}" for kind, _, policy in runners),
-    ]
+    runners = [Path(uri(policy).partition(":")[2]) for policy in policies]
+    if bundle and len({file.name for file in runners}) < len(runners):
+        raise PolicyError(f"{', '.join(file.name for file in runners)}: expected policies of different names, to lie in one folder")
+    options = [f"-mlcb-{name}={place(file)}" for name, file in _vocabularies(chosen).items()]
+    options += [_runner(policy, file, place) for policy, file in zip(chosen, runners, strict=True)]
     options += _guarding(candidates, jobs) if guard else []
-    one_thread = lto and (guard or any(map(_sets_options, policies)))  # trials are forks, and options are one to all threads
+    one_thread = lto and (guard or any(policy.sets_options for policy in chosen))  # trials are forks, and options are one to all threads
     options += ["-mlcb-one-thread"] * one_thread
     if "{digest}" in path.name:
         path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
@@ -100,15 +83,9 @@ def write_clang_config(
     return path
 
 
-def _sets_options(policy: Path) -> bool:
-    """Return whether a policy sets options of LLVM."""
-    made = _manifest(policy)
-    return _record(made["task"]).sets_options(made["parameters"])
-
-
-def _vocabularies(policies: Sequence[Path]) -> dict[str, Path]:
+def _vocabularies(policies: Sequence[Deployed]) -> dict[str, Path]:
     """Return the vocabularies that policies may need, by the names that the plugin has for them: that of machine instructions where one names it."""
-    named = [_manifest(policy)["parameters"].get("vocabulary") for policy in policies]
+    named = [policy.vocabulary for policy in policies]
     return {name: toolchain.vocabulary(name) for name in toolchain.VOCABULARIES if name == "vocabulary" or toolchain.vocabulary_digest(name) in named}
 
 
@@ -126,9 +103,10 @@ def _guarding(candidates: int, jobs: int) -> list[str]:
     return [f"-mlcb-candidates={candidates}" if candidates else "-mlcb-guard", *([f"-mlcb-jobs={jobs}"] if jobs > 1 else [])]
 
 
-def _trusted(policy: Path) -> str:
-    """Return what a runner's URI adds where the policy has code that is trusted."""
-    return "?trust=code" if policy.is_dir() and CODE in read_manifest(policy) else ""
+def _runner(policy: Deployed, file: Path, place: Callable[[Path], Path | str]) -> str:
+    """Return the option that names a policy's folder, or the file that it was compiled to; code of a folder runs where it is trusted."""
+    kind, trust = ("onnx", "?trust=code" * policy.has_code) if file.is_dir() else ("aot", "")
+    return f"-mlcb-runner={kind}:{place(file)}{trust}"
 
 
 def _copied(folder: Path, file: Path) -> str:
@@ -162,67 +140,3 @@ def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:
 
 def _write(path: Path, lines: Sequence[str]) -> None:
     atomic.write(path, "".join(f"{line}\n" for line in lines))
-
-
-def _check(policies: Sequence[Path], *, guard: bool, candidates: int, budget: float | None, trust: bool) -> list[str]:
-    """Return the tasks that are tried candidate by candidate, if they are asked to be.
-
-    Raises:
-        PolicyError: names all that are no policies, not trusted, two for one task or in one place, or not for the guard; or what is wrong with the
-            candidates.
-    """
-    decides: dict[str, Path] = {}
-    wrong: list[str] = []
-    tried: list[str] = []
-    for policy in policies:
-        try:
-            made = _manifest(policy)
-        except (PolicyError, _native.NativeError) as error:
-            wrong.append(str(error))
-            continue
-        task, record = str(made["task"]), _record(made["task"])
-        if task in decides:
-            wrong.append(f"{policy}: decides about {task}, as {decides[task]} does: expected one policy for each task")
-        elif guard and not record.guardable:
-            wrong.append(f"{policy}: the guard has no measure of {task}: expected --no-guard, or no policy for it")
-        if not trust and CODE in made:
-            wrong.append(f"{policy}: its {CODE} are code, which would run in the compiler: expected --trust, or another policy")
-        decides.setdefault(task, policy)
-        tried += [task] * _has_candidates(record, made["parameters"])
-    in_place = [task for task in decides if _record(task).in_place]
-    if len(in_place) > 1 and not guard:
-        wrong.append(f"{', '.join(in_place)}: each takes the place of the optimizations: expected one of them, or --guard, which compares them")
-    wrong = wrong or _wrong_candidates(list(decides), tried, candidates, budget)
-    if wrong:
-        raise PolicyError("; ".join(wrong))
-    return tried
-
-
-def _has_candidates(record: TaskRecord, parameters: Mapping[str, Any]) -> bool:
-    """Return whether a policy of a task can be tried candidate by candidate."""
-    return bool(record.candidates(parameters)) or record.measured_candidates is not None
-
-
-def _wrong_candidates(tasks: Sequence[str], tried: Sequence[str], candidates: int, budget: float | None) -> list[str]:
-    """Return what is wrong with a number of candidates, or a budget for them, for policies of which some are tried."""
-    if budget is not None and candidates:
-        return [f"budget={budget}, candidates={candidates}: a budget chooses the number of candidates, expected one of the two"]
-    if not tried and (candidates or budget is not None):
-        asked = f"candidates={candidates}" if budget is None else f"budget={budget}"
-        return [f"{asked}: {', '.join(tasks)} cannot be tried action by action: expected a policy that can, as function_size"]
-    if budget is not None and not (smallest := 1 + len(tried)) <= budget < inf:
-        return [f"budget={budget}: expected a finite number, at least {smallest}: a build of stock and one of each of {', '.join(tried)}"]
-    return []
-
-
-def _record(task: str) -> TaskRecord:
-    """Return the record of a task; of one that is not known here an empty one."""
-    return env_class(task).record if task in environments() else TaskRecord()
-
-
-def _manifest(policy: Path) -> Mapping[str, Any]:
-    """Return the task and the parameters of a policy folder or of a compiled policy."""
-    if not policy.is_file():
-        return read_manifest(policy)
-    with closing(_native.Compiler.open(runner_uri(policy))) as compiler:
-        return dict(json.loads(compiler.spec))

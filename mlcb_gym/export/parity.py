@@ -17,7 +17,7 @@ from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network
-from mlcb_gym.export.clang_config import runner_uri
+from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.rollout.network_policy import advice, answer, greedy
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.rollout.play import observed, play_in_order

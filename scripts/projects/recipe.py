@@ -11,7 +11,8 @@ from pathlib import Path
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.sources import Source, unpack
 from mlcb_gym.export.aot import compiled
-from mlcb_gym.export.clang_config import runner_uri, write_clang_config
+from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.policies import shipped
 
 PASSES, ALLOCATION, LOOPS, CODE = ("posetrl", "inliner"), ("eviction", "priority"), ("loop_distribution",), ("function_size",)
