@@ -64,6 +64,7 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::spill_cost, Column, Own.SpillCost);
   Asked.set(Feature::copy_cost, Column, Own.CopyCost);
   Asked.set(Feature::instructions, Column, Own.Instructions);
+  Asked.set(Feature::contested, Column, Own.Contested);
   Asked.set(Feature::uses, Column, Own.Uses);
   Asked.set(Feature::hottest, Column, Own.Hottest);
   Asked.set(Feature::calls, Column, Own.Calls);
@@ -106,7 +107,7 @@ size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
     writeRange<selector>(I, *Waiting[Waits - 1 - I]);
   using enum selector;
   Question<selector>(Talk.policy())
-      .pad({density, weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
+      .pad({density, weight, spill_cost, copy_cost, instructions, contested, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
             neighbour_density, neighbour_cost},
            Shown);
   Question<selector>(Talk.policy()).pad({instruction_embedding}, Shown * Facts.dimension());
@@ -124,7 +125,7 @@ Fate Agents::fate(const LiveInterval &Range, const Choices &Legal) {
                ? 0
                : std::invoke(Cost, *min_element(Of, [&](const auto &L, const auto &R) { return std::invoke(Cost, L) < std::invoke(Cost, R); }));
   };
-  const double Costs[] = {Least(Legal.Colours, &Candidate::Saves),
+  const double Costs[] = {Least(Legal.Colours, &Candidate::price),
                           Legal.Regions.empty() ? 0.0 : std::max(Legal.SpillCost - Legal.Regions.front().gain(), 0.0), Legal.SpillCost};
   const size_t Counts[] = {Legal.Colours.size(), Legal.Regions.size(), Legal.CanSpill};
   Question<tasker> Asked(Talk.policy());
@@ -172,11 +173,12 @@ size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
   for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
     Asked.set(colourer::preferred, I, Each.Hinted);
     Asked.set(colourer::saves, I, Each.Saves);
+    Asked.set(colourer::evicts, I, Each.Evicts);
     Asked.set(colourer::encoding, I, Each.Encoding);
     Asked.set(colourer::used, I, Used[Each.Register]);
     Asked.set(colourer::wanted, I, static_cast<double>(wanting(Each.Register, Neighbours)));
   }
-  Asked.pad({colourer::preferred, colourer::saves, colourer::encoding, colourer::used, colourer::wanted}, Shown);
+  Asked.pad({colourer::preferred, colourer::saves, colourer::evicts, colourer::encoding, colourer::used, colourer::wanted}, Shown);
   writeRange<colourer>(0, Range);
   writeProgress<colourer>();
   return choose<colourer>(Shown, Own, [](size_t) { return true; });

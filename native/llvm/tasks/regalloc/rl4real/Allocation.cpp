@@ -6,9 +6,14 @@
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 
+#include <algorithm>
+
 using namespace llvm;
 
 namespace mlcb::rl4real {
+
+static constexpr double EvictionMargin = 4;  // what is evicted is often worse off than by a spill: others were allocated around it
+static constexpr unsigned MostEvictions = 4; // of a live range
 
 Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, SplitLimits MaxSplits)
     : A(A), Facts(Facts), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
@@ -124,8 +129,8 @@ Choices Allocation::choices(const LiveInterval &Range) {
   SmallVector<MCPhysReg, 16> Hints;
   const bool HasToBeHinted = A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
   const auto Add = [&](MCPhysReg R, bool Hinted) {
-    if (A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free)
-      Legal.Colours.push_back({R, Costs[R], saves(R), Hinted});
+    if (const std::optional<double> Evicts = evictionCost(Range, R))
+      Legal.Colours.push_back({R, Costs[R], saves(R), *Evicts, Hinted});
   };
   for (const MCPhysReg R : Hints)
     if (is_contained(Order, R))
@@ -133,9 +138,10 @@ Choices Allocation::choices(const LiveInterval &Range) {
   for (const MCPhysReg R : Order)
     if (!HasToBeHinted && !is_contained(Hints, R))
       Add(R, false);
+  std::ranges::stable_partition(Legal.Colours, [](const Candidate &Each) { return Each.Evicts == 0; });
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
-  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves == 0; });
+  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.price() == 0; });
   if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits.OfRange && Done.Splits < MaxSplits.OfFunction)
     Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
@@ -144,6 +150,36 @@ Choices Allocation::choices(const LiveInterval &Range) {
 double Allocation::saves(MCPhysReg Register) const {
   const bool IsFirstUse = A.Classes.getLastCalleeSavedAlias(Register) && !A.Matrix.isPhysRegUsed(Register);
   return IsFirstUse * (measure::StoreWeight + measure::LoadWeight);
+}
+
+/// The cost of a spill of those that have a register, if it is far below that of this one; 0 where it is free.
+std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register) {
+  const LiveRegMatrix::InterferenceKind Kind = A.Matrix.checkInterference(Range, Register);
+  if (Kind == LiveRegMatrix::IK_Free)
+    return 0;
+  if (Kind != LiveRegMatrix::IK_VirtReg || !Range.isSpillable())
+    return std::nullopt;
+  const auto MayBeEvicted = [&](const LiveInterval *Other) {
+    return Other->isSpillable() && !Given.contains(Other->reg()) && Evictions.lookup(Other->reg()) < MostEvictions;
+  };
+  double Cost = 0;
+  for (const LiveInterval *Other : interferers(A, Range, Register)) {
+    if (!MayBeEvicted(Other))
+      return std::nullopt;
+    Cost += std::max(Facts.of(*Other).SpillCost, 0.0F);
+  }
+  return EvictionMargin * Cost < Facts.of(Range).SpillCost ? std::optional(Cost) : std::nullopt;
+}
+
+/// Those that have the register wait again.
+void Allocation::assign(const LiveInterval &Range, MCRegister Register) {
+  for (const LiveInterval *Other : interferers(A, Range, Register)) {
+    A.Matrix.unassign(*Other);
+    New.push_back(Other->reg());
+    ++Evictions[Other->reg()];
+    ++Done.Evictions;
+  }
+  A.Matrix.assign(Range, Register);
 }
 
 Fate Allocation::legalFate(const LiveInterval &Range, const Choices &Legal) {
@@ -156,7 +192,7 @@ Fate Allocation::legalFate(const LiveInterval &Range, const Choices &Legal) {
 
 void Allocation::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
   const size_t Index = legal(Policy.colour(Range, Legal), Legal.size(), [&] { return Heuristic.colour(Range, Legal); });
-  A.Matrix.assign(Range, Legal[Index].Register);
+  assign(Range, Legal[Index].Register);
 }
 
 void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
@@ -197,15 +233,9 @@ bool Allocation::evictFor(const LiveInterval &Range) {
         Least = Weight;
         Best = Register;
       }
-  if (!Best)
-    return false;
-  for (const LiveInterval *Other : interferers(A, Range, Best)) {
-    A.Matrix.unassign(*Other);
-    New.push_back(Other->reg());
-    ++Done.Evictions;
-  }
-  A.Matrix.assign(Range, Best);
-  return true;
+  if (Best)
+    assign(Range, Best);
+  return Best.isValid();
 }
 
 void Allocation::recolour(const LiveInterval &Range) {

@@ -37,6 +37,8 @@ private:
   void colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
   void split(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   void spill(const llvm::LiveInterval &Range);
+  std::optional<double> evictionCost(const llvm::LiveInterval &Range, llvm::MCPhysReg Register);
+  void assign(const llvm::LiveInterval &Range, llvm::MCRegister Register);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
   double saves(llvm::MCPhysReg Register) const;
@@ -63,8 +65,9 @@ private:
   llvm::SmallVector<llvm::Register, 8> New, Shrunk;         // to be enqueued; only what is new is part of an edit
   llvm::DenseSet<llvm::Register> Given;                     // those allocated before, as X86's tiles are
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
-  llvm::DenseSet<llvm::Register> Clones; // of live ranges that fell apart
-  bool HasEmptied = false;               // of those waiting some may be gone
+  llvm::DenseSet<llvm::Register> Clones;              // of live ranges that fell apart
+  llvm::DenseMap<llvm::Register, unsigned> Evictions; // how often each was evicted
+  bool HasEmptied = false;                            // of those waiting some may be gone
   llvm::ArrayRef<uint8_t> Costs;
   Counts Done;
 };

@@ -13,14 +13,14 @@ namespace mlcb::rl4real {
 Decider::~Decider() = default;
 
 static bool isBetter(const Candidate &One, const Candidate &Other) {
-  return std::tuple(One.Saves, !One.Hinted, One.Encoding) < std::tuple(Other.Saves, !Other.Hinted, Other.Encoding);
+  return std::tuple(One.price(), !One.Hinted, One.Encoding) < std::tuple(Other.price(), !Other.Hinted, Other.Encoding);
 }
 
-/// A callee-saved register that is not used yet costs more than loads and stores that are seldom executed.
+/// A register may cost more than loads and stores that are seldom executed.
 Fate Decider::fate(const LiveInterval &, const Choices &Legal) {
-  const double Saves = Legal.Colours.empty() ? HUGE_VAL : min_element(Legal.Colours, isBetter)->Saves;
+  const double Price = Legal.Colours.empty() ? HUGE_VAL : min_element(Legal.Colours, isBetter)->price();
   const double Gain = Legal.Regions.empty() ? -HUGE_VAL : Legal.Regions.front().gain();
-  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || Saves <= Legal.SpillCost - std::max(Gain, 0.0)))
+  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || Price <= Legal.SpillCost - std::max(Gain, 0.0)))
     return Fate::Colour;
   return Legal.allow(Fate::Split) && (!Legal.CanSpill || Gain > 0) ? Fate::Split : Fate::Spill;
 }

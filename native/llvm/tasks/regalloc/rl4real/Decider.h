@@ -15,12 +15,15 @@ namespace mlcb::rl4real {
 /// What becomes of a live range.
 enum class Fate { Colour, Split, Spill };
 
-/// A register that a live range may have now.
+/// A register that a live range may have now: it is free, or those that have it wait again.
 struct Candidate {
   llvm::MCPhysReg Register;
   unsigned Encoding; // LLVM's cost of it: longer instructions
   double Saves;      // cost of its save and restore, where it is callee-saved and not used yet
+  double Evicts;     // cost of a spill of those that have it
   bool Hinted;
+
+  double price() const { return Saves + Evicts; }
 };
 
 /// The blocks that a live range may be isolated in, those of a loop, or one; or the instructions of a block from the first to the last one.
@@ -45,7 +48,7 @@ struct Region {
 
 /// All that is legal for one live range; the only mask there is.
 struct Choices {
-  llvm::SmallVector<Candidate, 16> Colours; // hints first, then in the order of allocation
+  llvm::SmallVector<Candidate, 16> Colours; // the free ones first; of these, hints first, then in the order of allocation
   llvm::SmallVector<Region, 4> Regions;     // those that bring most first
   bool CanSpill = false;
   double SpillCost = 0;
