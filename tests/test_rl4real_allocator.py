@@ -235,6 +235,14 @@ def test_illegal_answers_are_counted_and_the_heuristics_stand(module: Path, tmp_
     assert (tmp_path / "illegal.o").read_bytes() == (tmp_path / "heuristic.o").read_bytes()
 
 
+@pytest.mark.parametrize("decider", ["heuristic", "random:1"])
+def test_live_ranges_make_way_for_far_dearer_ones(decider: str, tmp_path: Path) -> None:
+    (source,) = (path for path in corpora.embedded("embedded") if path.stem == "aes")
+    compile_(source, "-O2", "-c", "-emit-llvm", output=tmp_path / "aes.bc")
+    said = llc(tmp_path / "aes.bc", *allocator(decider), "-pass-remarks=mlcb", output=tmp_path / "aes.o")
+    assert sum(map(int, re.findall(r"(\d+) evictions", said))) > 0
+
+
 @pytest.mark.parametrize("decider", ["heuristic", *(f"random:{seed}" for seed in range(16))])
 def test_part_that_a_spill_has_left_is_not_spilled_again(decider: str, tmp_path: Path) -> None:
     (tmp_path / "patched.ll").write_text(PATCHED)
