@@ -170,6 +170,14 @@ def test_wrong_line_of_json_is_named(tmp_path: Path) -> None:
         logs.convert(tmp_path / "a.log", tmp_path / "b.csv")
 
 
+@pytest.mark.parametrize("name", ["b.npz", "b.jsonl"])
+def test_log_of_json_lines_has_the_ending_of_neither_form(log: Path, tmp_path: Path, name: str) -> None:
+    logs.convert(log, tmp_path / "a.jsonl")
+    with pytest.raises(TaskError, match=rf"{name}: expected a log to write, of another ending than .jsonl and .npz$"):
+        logs.convert(tmp_path / "a.jsonl", tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
 def test_file_is_not_converted_into_itself(log: Path, tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     logs.convert(log, lines)
