@@ -302,6 +302,7 @@ def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_toget
     ("arguments", "message"),
     [
         (["priority"], "priority: asks for a value, which no search tries"),
+        (["eviction", "--episode", "function"], 'eviction: episode="function": a search takes whole programs, expected episode="module"'),
         (["inliner", "--env", "reward=none"], "inliner: the environment measures nothing"),
         (["posetrl", "--env", "dense=false"], "posetrl: a beam search needs a measurement after every step"),
     ],

@@ -51,7 +51,9 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
         InvalidArgument: the format cannot hold the task: it has strings, or several agents.
         SystemError: the file cannot be written.
         CompilerError: no episode could be played to its end.
+        TaskError: an episode is one function of a program.
     """
+    env.check_whole("a log")
     header = _native.log_header(env.task_spec.json, True)
     agent = env.task_spec.agents[0]
     counts: Counter[str] = Counter()

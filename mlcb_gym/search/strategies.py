@@ -71,8 +71,10 @@ def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
         options: keyword arguments of that search.
 
     Raises:
-        TaskError: actions are values, of which not every one can be tried; or the search has no such option, or no such value of it.
+        TaskError: actions are values, of which not every one can be tried; an episode is one function of a program; or the search has no such
+            option, or no such value of it.
     """
+    env.check_whole("a search")
     search = _suitable(env)
     known = search_options(search)
     if unknown := sorted(set(options) - set(known)):
