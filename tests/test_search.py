@@ -5,6 +5,7 @@ import copy
 import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -19,7 +20,7 @@ import torch
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.posetrl import PosetRLEnv, fixed_sequences
 from mlcb_gym.errors import CompilerError, SessionLost, TrainingError
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import episode, play, play_in_order, replay
@@ -29,13 +30,23 @@ from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.counterfactual import counterfactuals
 from mlcb_gym.search.decisions import Decision, read_decisions, search_all
+from mlcb_gym.search.fixed_sequences import candidates
 from mlcb_gym.training.imitation.distill import Outcomes, expected_regret, regret_of_candidates, warm_start
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
-from tests.support.command_line import mlcb
+from tests.support.command_line import assert_one_line, mlcb
 from tests.support.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
+
+
+@dataclass(frozen=True)
+class ToyProgram:
+    name: str
+    digest: str
+
+
+TOYS: list[Any] = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
 
 
 @pytest.fixture
@@ -101,26 +112,28 @@ def test_coreset_is_chosen_greedily() -> None:
     assert matrix.coreset(2) == [1, 0]
 
 
-def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Path) -> None:
+def test_evaluated_sequences_are_not_run_again(tmp_path: Path) -> None:
     sequences = [(0,), (0, 1), ()]
-    first = evaluate_sequences(envs, PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
-    again = evaluate_sequences([], PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
+    first = evaluate_sequences([ForkingToy()], TOYS[:3], sequences, tmp_path / "matrix.jsonl")
+    again = evaluate_sequences([], TOYS[:3], sequences, tmp_path / "matrix.jsonl")
     assert np.array_equal(first.ratios, again.ratios)
     assert first.ratios[0].tolist() == pytest.approx([1.0, OPTIMUM, 1.5])
 
 
-def test_result_that_was_cut_off_is_found_anew(envs: list[ToyEnv], tmp_path: Path) -> None:
+def test_sequences_are_run_again_on_a_program_that_has_changed(tmp_path: Path) -> None:
     store = tmp_path / "matrix.jsonl"
-    whole = evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store)
+    evaluate_sequences([ForkingToy()], TOYS[:1], [(0, 1)], store)
+    changed: Any = ToyProgram(TOYS[0].name, "f" * 64)
+    store.write_text(store.read_text().replace(str(OPTIMUM), "0.5"))
+    assert evaluate_sequences([ForkingToy()], [TOYS[0], changed], [(0, 1)], store).ratios.tolist() == [[0.5], [pytest.approx(OPTIMUM)]]
+
+
+def test_result_that_was_cut_off_is_found_anew(tmp_path: Path) -> None:
+    store = tmp_path / "matrix.jsonl"
+    whole = evaluate_sequences([ForkingToy()], TOYS[:2], [(0,)], store)
     store.write_text(store.read_text()[:-5])
-    assert np.array_equal(evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
-    assert np.array_equal(evaluate_sequences([], PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
-
-
-@dataclass(frozen=True)
-class ToyProgram:
-    name: str
-    digest: str
+    assert np.array_equal(evaluate_sequences([ForkingToy()], TOYS[:2], [(0,)], store).ratios, whole.ratios)
+    assert np.array_equal(evaluate_sequences([], TOYS[:2], [(0,)], store).ratios, whole.ratios)
 
 
 class ForkingToy(ToyEnv):
@@ -212,16 +225,15 @@ def test_search_that_the_machine_ends_again_and_again_is_not_written(tmp_path: P
 
 
 def test_sequence_that_the_machine_ended_is_played_again(tmp_path: Path) -> None:
-    matrix = evaluate_sequences([FrailToy(1)], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "matrix.jsonl")
+    matrix = evaluate_sequences([FrailToy(1)], TOYS[:1], [(0, 1)], tmp_path / "matrix.jsonl")
     assert matrix.ratios.tolist() == [[pytest.approx(OPTIMUM)]]
     with pytest.raises(SessionLost, match=r"^toy:0: the worker was killed$"):
-        evaluate_sequences([FrailToy(*range(100))], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "lost.jsonl")
+        evaluate_sequences([FrailToy(*range(100))], TOYS[:1], [(0, 1)], tmp_path / "lost.jsonl")
     assert (tmp_path / "lost.jsonl").read_text() == ""
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
-    programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
-    assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
+    assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), TOYS, tmp_path) if f.error]  # type: ignore[arg-type]
     network: Any = {"hidden": (64,)}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
@@ -328,8 +340,18 @@ def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["best_fixed"] == found["coreset"][0]
     assert set(found["coreset"]) >= set(PosetRLEnv.record.usual_sequences)
+    (store,) = (tmp_path / "decisions" / "baselines").iterdir()
+    texts = candidates(read_decisions(tmp_path / "decisions"), ["function(mem2reg)", "default<Oz>", "stop"], PosetRLEnv.record.usual_sequences, 60)
+    with closing(PosetRLEnv(programs=program, **fixed_sequences(texts))) as env:
+        assert store.name == f"{env.task_spec.digest}.jsonl"
     done = mlcb("baselines", "inliner", tmp_path / "decisions", "--programs", program, "-o", tmp_path / "none.json")
     assert (done.returncode, done.stderr) == (1, "mlcb: inliner: its actions are no pipelines, of which sequences could be fixed\n")
+
+
+def test_fixed_sequences_of_a_folder_without_decisions_are_one_line(program: Path, tmp_path: Path) -> None:
+    done = mlcb("baselines", "posetrl", tmp_path / "typo", "--programs", program, "-o", tmp_path / "found.json")
+    assert_one_line(done, f"{tmp_path}/typo: no decisions, expected a folder that `mlcb search` wrote")
+    assert not list(tmp_path.glob("typo"))
 
 
 def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:

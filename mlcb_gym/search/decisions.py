@@ -11,7 +11,7 @@ import numpy as np
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.record import Observation
-from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError
+from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError, TrainingError
 from mlcb_gym.rollout.play import ATTEMPTS
 
 Actions = tuple[int, ...]
@@ -93,8 +93,15 @@ def _searched(search_program: Callable[[Program], list[Decision]], program: Prog
 
 
 def read_decisions(folder: Path) -> dict[str, list[Decision]]:
-    """Return the decisions of every file, by the program's digest."""
-    return {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
+    """Return the decisions of every file, by the program's digest.
+
+    Raises:
+        TrainingError: there are none.
+    """
+    found = {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
+    if not found:
+        raise TrainingError(f"{folder}: no decisions, expected a folder that `mlcb search` wrote")
+    return found
 
 
 def _write(file: Path, decisions: Sequence[Decision]) -> None:

@@ -69,11 +69,7 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
     Raises:
         TrainingError: there are none in one of them.
     """
-    found = {folder: read_decisions(folder) for folder in folders}
-    for folder, read in found.items():
-        if not read:
-            raise TrainingError(f"{folder}: no decisions, expected a folder that `mlcb search` wrote")
-    decisions = [program for read in found.values() for program in read.values()]
+    decisions = [program for folder in folders for program in read_decisions(folder).values()]
     config = model_config(environment.id, recipe.network)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
