@@ -4,9 +4,10 @@
 import copy
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -29,7 +30,8 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.counterfactual import counterfactuals
-from mlcb_gym.search.decisions import Decision, read_decisions, search_all
+from mlcb_gym.search.decisions import Decision, Search, read_decisions, search_all
+from mlcb_gym.search.declaration import Declaration
 from mlcb_gym.search.fixed_sequences import candidates
 from mlcb_gym.training.imitation.distill import Outcomes, expected_regret, regret_of_candidates, warm_start
 from mlcb_gym.training.imitation.optimize import minimize
@@ -175,9 +177,13 @@ class ForkingToy(ToyEnv):
         return np.ones(self.num_actions, bool)
 
 
+def look_ahead(env: Any) -> Search:
+    return Search(partial(beam_search, env, beam=BeamSearch()), Declaration.of(env))
+
+
 def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
     env = ForkingToy()
-    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(look_ahead(env), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error is None
     assert found.decisions[0].best == pytest.approx(OPTIMUM)
     assert [d.taken for d in read_decisions(tmp_path)["0" * 64]] == [d.taken for d in found.decisions]
@@ -186,7 +192,7 @@ def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path
 
 def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> None:
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
-    found = list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path))  # type: ignore[arg-type]
+    found = list(search_all(look_ahead(ForkingToy()), programs, tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
 
 
@@ -204,8 +210,8 @@ class FrailToy(ForkingToy):
         return super().receive()
 
 
-def searches(env: ForkingToy) -> list[Callable[[Any], list[Decision]]]:
-    return [partial(beam_search, env, beam=BeamSearch()), partial(counterfactuals, env, policy=lambda observation: 0)]  # type: ignore[arg-type]
+def searches(env: Any) -> list[Search]:
+    return [look_ahead(env), Search(partial(counterfactuals, env, policy=lambda observation: 0), Declaration.of(env))]
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["beam", "counterfactual"])
@@ -220,7 +226,7 @@ def test_search_that_the_machine_ends_again_and_again_is_not_written(tmp_path: P
     frail = FrailToy(*range(9, 10_000))
     (found,) = search_all(searches(frail)[0], [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error == "the worker was killed"
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("*.npz"))
     assert not frail.open
 
 
@@ -233,7 +239,7 @@ def test_sequence_that_the_machine_ended_is_played_again(tmp_path: Path) -> None
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
-    assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), TOYS, tmp_path) if f.error]  # type: ignore[arg-type]
+    assert not [f.error for f in search_all(look_ahead(ForkingToy()), TOYS, tmp_path) if f.error]
     network: Any = {"hidden": (64,)}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
@@ -241,6 +247,60 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
     module.load_state_dict(weights)
     choose = greedy(module.network.eval(), envs[0])
     assert geomean([t.ratio for t in play_in_order(envs, (episode(program, choose) for program in PROGRAMS))]) < 0.97
+
+
+@dataclass(frozen=True)
+class Other:
+    """A change of a declaration, and what is said of it."""
+
+    change: dict[str, Any]
+    said: str
+
+
+OTHERS = [
+    Other({"task": "inliner"}, "decisions of task='toy', expected task='inliner'"),
+    Other({"parameters": {"max_steps": 5}}, "decisions of max_steps=6, expected max_steps=5"),
+    Other({"objective": ["text", "text_oz"]}, "decisions of objective=['size', 'size_oz'], expected objective=['text', 'text_oz']"),
+    Other({"digest": "1" * 32}, f"decisions of digest='{'0' * 12}"),
+]
+"""Declarations of outcomes that a toy has not."""
+ANOTHER_SEARCH = Other({"search": {"sequences": 8}}, "decisions of sequences=None, expected sequences=8")
+
+
+@pytest.mark.parametrize("other", [*OTHERS, ANOTHER_SEARCH], ids=lambda other: next(iter(other.change)))
+def test_folder_of_another_search_is_not_searched(other: Other, tmp_path: Path) -> None:
+    search = look_ahead(ForkingToy())
+    list(search_all(search, TOYS[:1], tmp_path))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}: {re.escape(other.said)}"):
+        list(search_all(replace(search, declaration=replace(search.declaration, **other.change)), TOYS, tmp_path))
+    assert len(read_decisions(tmp_path, replace(search.declaration, search={"search": "another"}))) == 1
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: next(iter(other.change)))
+def test_decisions_of_something_else_are_not_read(other: Other, tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}: {re.escape(other.said)}"):
+        read_decisions(tmp_path, replace(look_ahead(ForkingToy()).declaration, **other.change))
+
+
+def test_decisions_without_a_declaration_are_refused(tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    (tmp_path / "search.json").unlink()
+    said = f"{tmp_path}: decisions without search.json, which says what they are of, expected those of a new `mlcb search`"
+    for use in (
+        lambda: warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path),
+        lambda: list(search_all(look_ahead(ForkingToy()), TOYS, tmp_path)),
+    ):
+        with pytest.raises(TrainingError, match=rf"^{re.escape(said)}$"):
+            use()
+
+
+@pytest.mark.parametrize(("name", "kept"), [(f"{0:064x}.npz", 100), (f"{0:064x}.npz", 0), ("search.json", 20)])
+def test_damaged_file_of_decisions_is_named(name: str, kept: int, tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:kept])
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{name}: damaged, expected what `mlcb search` wrote: .*$"):
+        warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path)
 
 
 def test_folder_without_decisions_is_named(tmp_path: Path) -> None:
@@ -294,14 +354,14 @@ def test_regret_of_candidates_where_one_action_is_allowed() -> None:
 @pytest.mark.parametrize("forks", [3, 7])
 def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: int) -> None:
     env = ForkingToy(forks)
-    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(look_ahead(env), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error == "the fork bomb squad came"
     assert env.made == [forks]
     assert not env.open
 
 
 def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_together(tmp_path: Path) -> None:
-    list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[arg-type,list-item]
+    list(search_all(look_ahead(ForkingToy()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[list-item]
     file = tmp_path / f"{'0' * 64}.npz"
     with np.load(file) as columns:
         older = {name: columns[name] for name in columns.files if name != "weight"}
@@ -327,9 +387,15 @@ def test_what_cannot_be_searched_is_one_line(arguments: list[str], message: str,
 
 
 def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
-    done = mlcb("search", "eviction", "--decisions", "2", "--programs", "embedded/validation/chacha20", "-o", tmp_path)
+    command = ("search", "eviction", "--programs", "embedded/validation/chacha20", "-o", str(tmp_path))
+    done = mlcb(*command, "--decisions", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_decisions(tmp_path)
+    assert f"{tmp_path}: 1 of 1 programs were searched before" in mlcb(*command, "--decisions", "2").stdout.replace("\n", "")
+    assert_one_line(mlcb(*command), f"{tmp_path}: decisions of decisions=2, expected decisions=12")
+    assert_one_line(
+        mlcb("train", "inliner", "--decisions", tmp_path, "-o", tmp_path / "run"), "decisions of task='eviction', expected task='inliner'"
+    )
 
 
 def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.search.coreset import evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions
+from mlcb_gym.search.declaration import Declaration
 
 
 def candidates(decisions: Mapping[str, Sequence[Decision]], actions: Sequence[str], usual: Sequence[str], count: int) -> list[str]:
@@ -55,15 +56,16 @@ def find_fixed_sequences(
 
     Raises:
         TaskError: the actions of the task are no pipelines.
-        TrainingError: there are no decisions.
+        TrainingError: there are no decisions, or those of another environment.
     """
     made = env_class(task)
     if made.record.fixed_sequences is None:
         raise TaskError(f"{task}: its actions are no pipelines, of which sequences could be fixed")
     chosen = resolve(programs)
     with closing(EnvPool(made, programs=chosen, dense=False)) as pool:
-        actions = pool.envs(**environment or {})[0].task_spec.parameters["actions"]
-        texts = candidates(read_decisions(decisions), actions, made.record.usual_sequences, count)
+        searched = pool.envs(**environment or {})[0]
+        found = read_decisions(decisions, Declaration.of(searched))
+        texts = candidates(found, searched.task_spec.parameters["actions"], made.record.usual_sequences, count)
         envs = pool.envs(**made.record.fixed_sequences(texts))
         store = decisions / "baselines" / f"{envs[0].task_spec.digest}.jsonl"
         matrix = evaluate_sequences(envs, chosen, [(i,) for i in range(len(texts))], store)
