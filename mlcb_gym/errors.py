@@ -27,7 +27,8 @@ class SessionLost(MlcbError):
 
 
 class TrainingError(MlcbError):
-    """A training run cannot begin or go on: its folder holds another run or none, or the weights given are of another network."""
+    """A training run cannot begin or go on: its folder holds another run or none, its decisions are of something else, or the
+    weights given are of another network."""
 
 
 class ToolchainError(MlcbError):

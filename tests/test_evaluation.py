@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mlcb_gym.corpus.programs import resolve
+from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs import posetrl
+from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import LEAST_RATIO
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
 from mlcb_gym.envs.record import SMALLER, Observation
 from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
+from mlcb_gym.evaluation import module_metrics
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.journal import Journal
 from mlcb_gym.evaluation.module_metrics import evaluate_metrics
@@ -82,6 +84,27 @@ def test_interrupted_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None
     assert len(answers) < 12 - 4
     played(begun("others"))
     assert len(answers) == 12
+
+
+def test_search_that_was_interrupted_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    names = ["embedded/test/" + name for name in ("aes", "bwt", "forth")]
+    found: list[str] = []
+
+    def search_until(most: int) -> None:
+        def searched(env: CompilerEnv, program: Program) -> Trace:
+            if len(found) == most:
+                raise KeyboardInterrupt
+            found.append(program.name)
+            return Trace(program.name, (0,), (0.5,))
+
+        monkeypatch.setattr(module_metrics, "searched", searched)
+        with closing(Journal(tmp_path / "unfinished.jsonl")) as journal:
+            evaluate_metrics(shipped()["inliner"], names, best_of=(), references=False, search=True, journal=journal)
+
+    with pytest.raises(KeyboardInterrupt):
+        search_until(2)
+    search_until(3)
+    assert found == names
 
 
 def traces(ratios: list[float], seconds: float | None = None) -> list[Trace]:

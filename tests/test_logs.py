@@ -103,6 +103,14 @@ def test_failed_program_is_said_and_the_others_recorded(env: PosetRLEnv, tmp_pat
     assert recorded.episodes == 1
 
 
+def test_log_of_single_functions_is_refused(tmp_path: Path) -> None:
+    command = ["record", "eviction", "--episode", "function", "--programs", "embedded/train/fft", "-o", str(tmp_path / "x.log")]
+    done = CliRunner().invoke(log_command.app, command)
+    assert isinstance(done.exception, TaskError)
+    assert str(done.exception) == 'eviction: episode="function": a log takes whole programs, expected episode="module"'
+    assert not (tmp_path / "x.log").exists()
+
+
 def test_log_stays_as_it_is_where_no_program_can_be_recorded(env: PosetRLEnv, tmp_path: Path) -> None:
     (tmp_path / "old.log").write_text("before")
     with pytest.raises(CompilerError, match=r"^no program could be recorded; sum.c: illegal action 99: action_mask does not allow it$"):
@@ -168,6 +176,14 @@ def test_wrong_line_of_json_is_named(tmp_path: Path) -> None:
         logs.convert(lines, tmp_path / "b.log")
     with pytest.raises(TaskError, match=r"b.csv: expected .jsonl or .npz"):
         logs.convert(tmp_path / "a.log", tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("name", ["b.npz", "b.jsonl"])
+def test_log_of_json_lines_has_the_ending_of_neither_form(log: Path, tmp_path: Path, name: str) -> None:
+    logs.convert(log, tmp_path / "a.jsonl")
+    with pytest.raises(TaskError, match=rf"{name}: expected a log to write, of another ending than .jsonl and .npz$"):
+        logs.convert(tmp_path / "a.jsonl", tmp_path / name)
+    assert not (tmp_path / name).exists()
 
 
 def test_file_is_not_converted_into_itself(log: Path, tmp_path: Path) -> None:

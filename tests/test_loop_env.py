@@ -424,11 +424,18 @@ def test_decisions_of_another_embedding_are_named(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
     with closing(LoopDistributionEnv(programs=KERNEL, dimension=0)) as env:
         list(search_all(search_in(env), env.programs, tmp_path))
-    with pytest.raises(TrainingError, match="decisions with embeddings of 0, the environment shows 300"):
+    with pytest.raises(TrainingError, match="decisions of dimension=0, expected dimension=300"):
         warm_start(environment, recipe("es"), tmp_path)
     (tmp_path / "none").mkdir()
     with pytest.raises(TrainingError, match="no decisions, expected a folder that `mlcb search` wrote"):
         warm_start(environment, recipe("es"), tmp_path / "none")
+
+
+def test_decisions_with_embeddings_teach_a_team_without(tmp_path: Path) -> None:
+    with closing(LoopDistributionEnv(programs=KERNEL)) as env:
+        list(search_all(search_in(env), env.programs, tmp_path))
+    small = recipe("es", {"network": {"hidden": [16, 16]}, "distillation": {"epochs": 1}})
+    assert warm_start(Environment("LoopDistribution-v0", {"programs": KERNEL, "dimension": 0}), small, tmp_path)
 
 
 def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:

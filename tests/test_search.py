@@ -4,8 +4,10 @@
 import copy
 import json
 import os
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,7 +21,7 @@ import torch
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.mlp import NetworkConfig
-from mlcb_gym.envs.posetrl import PosetRLEnv
+from mlcb_gym.envs.posetrl import PosetRLEnv, fixed_sequences
 from mlcb_gym.errors import CompilerError, SessionLost, TrainingError
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import episode, play, play_in_order, replay
@@ -28,14 +30,25 @@ from mlcb_gym.rollout.trace import FAILED_RATIO, Trace, geomean
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.coreset import Matrix, evaluate_sequences
 from mlcb_gym.search.counterfactual import counterfactuals
-from mlcb_gym.search.decisions import Decision, read_decisions, search_all
+from mlcb_gym.search.decisions import Decision, Search, read_decisions, search_all
+from mlcb_gym.search.declaration import Declaration
+from mlcb_gym.search.fixed_sequences import candidates
 from mlcb_gym.training.imitation.distill import Outcomes, expected_regret, regret_of_candidates, warm_start
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.recipe import Distillation
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
-from tests.support.command_line import mlcb
+from tests.support.command_line import assert_one_line, mlcb
 from tests.support.known_optimum import ACTIONS, OPTIMUM, PROGRAMS, ToyEnv, ToyVectorEnv
+
+
+@dataclass(frozen=True)
+class ToyProgram:
+    name: str
+    digest: str
+
+
+TOYS: list[Any] = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
 
 
 @pytest.fixture
@@ -101,26 +114,28 @@ def test_coreset_is_chosen_greedily() -> None:
     assert matrix.coreset(2) == [1, 0]
 
 
-def test_evaluated_sequences_are_not_run_again(envs: list[ToyEnv], tmp_path: Path) -> None:
+def test_evaluated_sequences_are_not_run_again(tmp_path: Path) -> None:
     sequences = [(0,), (0, 1), ()]
-    first = evaluate_sequences(envs, PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
-    again = evaluate_sequences([], PROGRAMS[:3], sequences, tmp_path / "matrix.jsonl")
+    first = evaluate_sequences([ForkingToy()], TOYS[:3], sequences, tmp_path / "matrix.jsonl")
+    again = evaluate_sequences([], TOYS[:3], sequences, tmp_path / "matrix.jsonl")
     assert np.array_equal(first.ratios, again.ratios)
     assert first.ratios[0].tolist() == pytest.approx([1.0, OPTIMUM, 1.5])
 
 
-def test_result_that_was_cut_off_is_found_anew(envs: list[ToyEnv], tmp_path: Path) -> None:
+def test_sequences_are_run_again_on_a_program_that_has_changed(tmp_path: Path) -> None:
     store = tmp_path / "matrix.jsonl"
-    whole = evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store)
+    evaluate_sequences([ForkingToy()], TOYS[:1], [(0, 1)], store)
+    changed: Any = ToyProgram(TOYS[0].name, "f" * 64)
+    store.write_text(store.read_text().replace(str(OPTIMUM), "0.5"))
+    assert evaluate_sequences([ForkingToy()], [TOYS[0], changed], [(0, 1)], store).ratios.tolist() == [[0.5], [pytest.approx(OPTIMUM)]]
+
+
+def test_result_that_was_cut_off_is_found_anew(tmp_path: Path) -> None:
+    store = tmp_path / "matrix.jsonl"
+    whole = evaluate_sequences([ForkingToy()], TOYS[:2], [(0,)], store)
     store.write_text(store.read_text()[:-5])
-    assert np.array_equal(evaluate_sequences(envs, PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
-    assert np.array_equal(evaluate_sequences([], PROGRAMS[:2], [(0,)], store).ratios, whole.ratios)
-
-
-@dataclass(frozen=True)
-class ToyProgram:
-    name: str
-    digest: str
+    assert np.array_equal(evaluate_sequences([ForkingToy()], TOYS[:2], [(0,)], store).ratios, whole.ratios)
+    assert np.array_equal(evaluate_sequences([], TOYS[:2], [(0,)], store).ratios, whole.ratios)
 
 
 class ForkingToy(ToyEnv):
@@ -162,9 +177,13 @@ class ForkingToy(ToyEnv):
         return np.ones(self.num_actions, bool)
 
 
+def look_ahead(env: Any) -> Search:
+    return Search(partial(beam_search, env, beam=BeamSearch()), Declaration.of(env))
+
+
 def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path) -> None:
     env = ForkingToy()
-    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(look_ahead(env), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error is None
     assert found.decisions[0].best == pytest.approx(OPTIMUM)
     assert [d.taken for d in read_decisions(tmp_path)["0" * 64]] == [d.taken for d in found.decisions]
@@ -173,7 +192,7 @@ def test_look_ahead_finds_the_known_optimum_and_closes_its_clones(tmp_path: Path
 
 def test_look_ahead_says_which_program_failed_and_goes_on(tmp_path: Path) -> None:
     programs = [ToyProgram("broken", "0" * 64), ToyProgram("toy:1", "1" * 64)]
-    found = list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path))  # type: ignore[arg-type]
+    found = list(search_all(look_ahead(ForkingToy()), programs, tmp_path))  # type: ignore[arg-type]
     assert [(f.program, f.error) for f in found] == [("broken", "broken: no such luck"), ("toy:1", None)]
 
 
@@ -191,8 +210,8 @@ class FrailToy(ForkingToy):
         return super().receive()
 
 
-def searches(env: ForkingToy) -> list[Callable[[Any], list[Decision]]]:
-    return [partial(beam_search, env, beam=BeamSearch()), partial(counterfactuals, env, policy=lambda observation: 0)]  # type: ignore[arg-type]
+def searches(env: Any) -> list[Search]:
+    return [look_ahead(env), Search(partial(counterfactuals, env, policy=lambda observation: 0), Declaration.of(env))]
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["beam", "counterfactual"])
@@ -207,21 +226,20 @@ def test_search_that_the_machine_ends_again_and_again_is_not_written(tmp_path: P
     frail = FrailToy(*range(9, 10_000))
     (found,) = search_all(searches(frail)[0], [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error == "the worker was killed"
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("*.npz"))
     assert not frail.open
 
 
 def test_sequence_that_the_machine_ended_is_played_again(tmp_path: Path) -> None:
-    matrix = evaluate_sequences([FrailToy(1)], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "matrix.jsonl")
+    matrix = evaluate_sequences([FrailToy(1)], TOYS[:1], [(0, 1)], tmp_path / "matrix.jsonl")
     assert matrix.ratios.tolist() == [[pytest.approx(OPTIMUM)]]
     with pytest.raises(SessionLost, match=r"^toy:0: the worker was killed$"):
-        evaluate_sequences([FrailToy(*range(100))], [ToyProgram("toy:0", "")], [(0, 1)], tmp_path / "lost.jsonl")
+        evaluate_sequences([FrailToy(*range(100))], TOYS[:1], [(0, 1)], tmp_path / "lost.jsonl")
     assert (tmp_path / "lost.jsonl").read_text() == ""
 
 
 def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path) -> None:
-    programs = [ToyProgram(name, f"{i:064x}") for i, name in enumerate(PROGRAMS)]
-    assert not [f.error for f in search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), programs, tmp_path) if f.error]  # type: ignore[arg-type]
+    assert not [f.error for f in search_all(look_ahead(ForkingToy()), TOYS, tmp_path) if f.error]
     network: Any = {"hidden": (64,)}
     weights = warm_start(Environment("KnownOptimum-v0"), recipe("ppo", {"network": network, "distillation": {"batch": 16}}), tmp_path)
     space = {"observation_space": envs[0].observation_space, "action_space": envs[0].action_space}
@@ -229,6 +247,60 @@ def test_distilled_policy_does_what_was_found(envs: list[ToyEnv], tmp_path: Path
     module.load_state_dict(weights)
     choose = greedy(module.network.eval(), envs[0])
     assert geomean([t.ratio for t in play_in_order(envs, (episode(program, choose) for program in PROGRAMS))]) < 0.97
+
+
+@dataclass(frozen=True)
+class Other:
+    """A change of a declaration, and what is said of it."""
+
+    change: dict[str, Any]
+    said: str
+
+
+OTHERS = [
+    Other({"task": "inliner"}, "decisions of task='toy', expected task='inliner'"),
+    Other({"parameters": {"max_steps": 5}}, "decisions of max_steps=6, expected max_steps=5"),
+    Other({"objective": ["text", "text_oz"]}, "decisions of objective=['size', 'size_oz'], expected objective=['text', 'text_oz']"),
+    Other({"digest": "1" * 32}, f"decisions of digest='{'0' * 12}"),
+]
+"""Declarations of outcomes that a toy has not."""
+ANOTHER_SEARCH = Other({"search": {"sequences": 8}}, "decisions of sequences=None, expected sequences=8")
+
+
+@pytest.mark.parametrize("other", [*OTHERS, ANOTHER_SEARCH], ids=lambda other: next(iter(other.change)))
+def test_folder_of_another_search_is_not_searched(other: Other, tmp_path: Path) -> None:
+    search = look_ahead(ForkingToy())
+    list(search_all(search, TOYS[:1], tmp_path))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}: {re.escape(other.said)}"):
+        list(search_all(replace(search, declaration=replace(search.declaration, **other.change)), TOYS, tmp_path))
+    assert len(read_decisions(tmp_path, replace(search.declaration, search={"search": "another"}))) == 1
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: next(iter(other.change)))
+def test_decisions_of_something_else_are_not_read(other: Other, tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}: {re.escape(other.said)}"):
+        read_decisions(tmp_path, replace(look_ahead(ForkingToy()).declaration, **other.change))
+
+
+def test_decisions_without_a_declaration_are_refused(tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    (tmp_path / "search.json").unlink()
+    said = f"{tmp_path}: decisions without search.json, which says what they are of, expected those of a new `mlcb search`"
+    for use in (
+        lambda: warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path),
+        lambda: list(search_all(look_ahead(ForkingToy()), TOYS, tmp_path)),
+    ):
+        with pytest.raises(TrainingError, match=rf"^{re.escape(said)}$"):
+            use()
+
+
+@pytest.mark.parametrize(("name", "kept"), [(f"{0:064x}.npz", 100), (f"{0:064x}.npz", 0), ("search.json", 20)])
+def test_damaged_file_of_decisions_is_named(name: str, kept: int, tmp_path: Path) -> None:
+    list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:kept])
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{name}: damaged, expected what `mlcb search` wrote: .*$"):
+        warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path)
 
 
 def test_folder_without_decisions_is_named(tmp_path: Path) -> None:
@@ -282,14 +354,14 @@ def test_regret_of_candidates_where_one_action_is_allowed() -> None:
 @pytest.mark.parametrize("forks", [3, 7])
 def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: int) -> None:
     env = ForkingToy(forks)
-    (found,) = search_all(partial(beam_search, env, beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[arg-type,list-item]
+    (found,) = search_all(look_ahead(env), [ToyProgram("toy:1", "0" * 64)], tmp_path)  # type: ignore[list-item]
     assert found.error == "the fork bomb squad came"
     assert env.made == [forks]
     assert not env.open
 
 
 def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_together(tmp_path: Path) -> None:
-    list(search_all(partial(beam_search, ForkingToy(), beam=BeamSearch()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[arg-type,list-item]
+    list(search_all(look_ahead(ForkingToy()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[list-item]
     file = tmp_path / f"{'0' * 64}.npz"
     with np.load(file) as columns:
         older = {name: columns[name] for name in columns.files if name != "weight"}
@@ -302,6 +374,7 @@ def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_toget
     ("arguments", "message"),
     [
         (["priority"], "priority: asks for a value, which no search tries"),
+        (["eviction", "--episode", "function"], 'eviction: episode="function": a search takes whole programs, expected episode="module"'),
         (["inliner", "--env", "reward=none"], "inliner: the environment measures nothing"),
         (["posetrl", "--env", "dense=false"], "posetrl: a beam search needs a measurement after every step"),
     ],
@@ -314,9 +387,15 @@ def test_what_cannot_be_searched_is_one_line(arguments: list[str], message: str,
 
 
 def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
-    done = mlcb("search", "eviction", "--decisions", "2", "--programs", "embedded/validation/chacha20", "-o", tmp_path)
+    command = ("search", "eviction", "--programs", "embedded/validation/chacha20", "-o", str(tmp_path))
+    done = mlcb(*command, "--decisions", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_decisions(tmp_path)
+    assert f"{tmp_path}: 1 of 1 programs were searched before" in mlcb(*command, "--decisions", "2").stdout.replace("\n", "")
+    assert_one_line(mlcb(*command), f"{tmp_path}: decisions of decisions=2, expected decisions=12")
+    assert_one_line(
+        mlcb("train", "inliner", "--decisions", tmp_path, "-o", tmp_path / "run"), "decisions of task='eviction', expected task='inliner'"
+    )
 
 
 def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path) -> None:
@@ -327,8 +406,18 @@ def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["best_fixed"] == found["coreset"][0]
     assert set(found["coreset"]) >= set(PosetRLEnv.record.usual_sequences)
+    (store,) = (tmp_path / "decisions" / "baselines").iterdir()
+    texts = candidates(read_decisions(tmp_path / "decisions"), ["function(mem2reg)", "default<Oz>", "stop"], PosetRLEnv.record.usual_sequences, 60)
+    with closing(PosetRLEnv(programs=program, **fixed_sequences(texts))) as env:
+        assert store.name == f"{env.task_spec.digest}.jsonl"
     done = mlcb("baselines", "inliner", tmp_path / "decisions", "--programs", program, "-o", tmp_path / "none.json")
     assert (done.returncode, done.stderr) == (1, "mlcb: inliner: its actions are no pipelines, of which sequences could be fixed\n")
+
+
+def test_fixed_sequences_of_a_folder_without_decisions_are_one_line(program: Path, tmp_path: Path) -> None:
+    done = mlcb("baselines", "posetrl", tmp_path / "typo", "--programs", program, "-o", tmp_path / "found.json")
+    assert_one_line(done, f"{tmp_path}/typo: no decisions, expected a folder that `mlcb search` wrote")
+    assert not list(tmp_path.glob("typo"))
 
 
 def test_failed_episode_counts_as_its_start_where_that_was_measured() -> None:

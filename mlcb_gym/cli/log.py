@@ -30,7 +30,7 @@ def show(log: Log) -> None:
 @app.command()
 def convert(
     source: Annotated[Path, typer.Argument(help="A log, or a .jsonl.")],
-    target: Annotated[Path, typer.Argument(help="The file to write: .jsonl or .npz; from .jsonl, a log.")],
+    target: Annotated[Path, typer.Argument(help="The file to write: .jsonl or .npz; from .jsonl, a log of another ending.")],
 ) -> None:
     """Write a log as lines of JSON, as NumPy arrays, or lines of JSON as a log."""
     from mlcb_gym.rollout import log as logs

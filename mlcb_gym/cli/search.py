@@ -28,6 +28,8 @@ def search(
     Else single other actions are tried, each followed by the heuristic or by `--policy POLICY`: at `--decisions 12` of a program, or at all with
     `--improve`.
 
+    The same command, given again, goes on with the programs that were not searched; a folder of another search is refused.
+
     Arguments of the task's environment are options too: `mlcb search TASK --help` lists them.
     """
     from rich.progress import track
@@ -39,12 +41,15 @@ def search(
     if env_class(task).record.separable:
         arguments = {"dense": True, **arguments}
     with closing(env_class(task)(programs=training_programs(task, programs), **arguments)) as made:
-        search_program = search_in(made, **{name: value for values in options for name, value in values.items()})
-        failed = 0
-        for found in track(search_all(search_program, made.programs, output), total=len(made.programs)):
+        chosen = search_in(made, **{name: value for values in options for name, value in values.items()})
+        skipped, failed = len(made.programs), 0
+        for found in track(search_all(chosen, made.programs, output), total=len(made.programs)):
+            skipped -= 1
             if found.error is not None:
                 failed += 1
                 print(f"{found.program}: {found.error}", file=sys.stderr)
+    if skipped:
+        print(f"{output}: {skipped} of {len(made.programs)} programs were searched before")
     if failed == len(made.programs):
         raise CompilerError("no program could be searched")
 

@@ -126,6 +126,15 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
             raise TaskError(f"{self.task}: no observation tells what LLVM's own heuristic would do")
         return self.action(observation[self.heuristic].item())
 
+    def check_whole(self, user: str) -> None:
+        """Check that an episode is a whole program, for a user that plays each program once.
+
+        Raises:
+            TaskError: an episode is one function of it.
+        """
+        if self._driver.by_function:
+            raise TaskError(f'{self.task}: episode="function": {user} takes whole programs, expected episode="module"')
+
     def reseed(self, seed: int | None) -> None:
         """Seeds the draw of programs, as ``reset(seed=...)`` does; the next episode draws one."""
         super().reseed(seed)

@@ -10,7 +10,7 @@ from typing import Any
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
-from mlcb_gym.session import EpisodeRequest, RunningEpisode, Session
+from mlcb_gym.session import EpisodeRequest, FunctionSession, RunningEpisode, Session
 from mlcb_gym.spec import TaskSpec
 
 MAX_REDRAWS = 20
@@ -84,6 +84,11 @@ class Driver:
     def takes_models(self) -> bool:
         """Whether models in the compiler can take the decisions of an episode."""
         return self._source.takes_models
+
+    @property
+    def by_function(self) -> bool:
+        """Whether an episode is one function of its program."""
+        return isinstance(self._source, FunctionSession)
 
     def begin(self, program: Program) -> None:
         """Starts an episode; ``first`` waits for its first observation.

@@ -2,7 +2,7 @@
 """Episodes of many programs side by side."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,11 +32,23 @@ class Bench:
 
     def play(self, script: Callable[[Program], Script[Trace]], label: str, **arguments: Any) -> list[Trace]:
         """Return the result of a script on each program, in their order; where the machine failed, of another attempt."""
+
+        def played(numbers: Iterable[int]) -> Iterator[tuple[int, Trace]]:
+            scripts = (numbered(number, persistent(partial(script, self.programs[number]))) for number in numbers)
+            return play(self._pool.envs(**arguments), scripts)
+
+        return self._stage(label, played)
+
+    def each(self, find: Callable[[CompilerEnv, Program], Trace], label: str) -> list[Trace]:
+        """Return what is found for each program in one environment, one program after another, in their order."""
+        return self._stage(label, lambda numbers: ((number, find(self.env(), self.programs[number])) for number in numbers))
+
+    def _stage(self, label: str, played: Callable[[Iterable[int]], Iterator[tuple[int, Trace]]]) -> list[Trace]:
+        """Play the programs of these numbers that the journal does not know, and keep their traces. Return all."""
         traces = self._journal.next_stage() if self._journal else {}
         left = [number for number in range(len(self.programs)) if number not in traces]
         shown = track(left, description=label, transient=True, disable=not sys.stdout.isatty())
-        scripts = (numbered(number, persistent(partial(script, self.programs[number]))) for number in shown)
-        for number, trace in play(self._pool.envs(**arguments), scripts) if left else ():
+        for number, trace in played(shown) if left else ():
             traces[number] = trace
             if self._journal and not trace.lost:
                 self._journal.keep(number, trace)

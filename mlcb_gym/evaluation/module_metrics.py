@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
@@ -18,7 +17,7 @@ from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.module_measure import is_empty
 from mlcb_gym.envs.record import Alternative, Observation, ReferencePolicy, TaskRecord
-from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, TaskError, ToolchainError
+from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, SessionLost, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
 from mlcb_gym.evaluation.journal import Journal
 from mlcb_gym.evaluation.linked_size import evaluate_linked
@@ -101,7 +100,7 @@ def evaluate_metrics(
         else:
             rows.add_baseline()
         if search:
-            rows.add(SEARCH, [searched(bench.env(), program) for program in track(bench.programs, description=SEARCH, transient=True)])
+            rows.add(SEARCH, bench.each(searched, SEARCH))
         _add_best(rows, bench, made.record, best_of, seed)
     if whole:
         sizes = evaluate_linked(folder, whole)
@@ -248,7 +247,7 @@ def searched(env: CompilerEnv, program: Program) -> Trace:
     except NoDecisions:
         return Trace(program.name, (), (1.0,))
     except MlcbError as error:
-        return Trace(program.name, (), (), str(error))
+        return Trace(program.name, (), (), str(error), lost=isinstance(error, SessionLost))
     last = decisions[-1]
     (trace,) = play_in_order([env], [replay(program, (*last.taken, int(last.outcomes.argmin())))])
     return trace

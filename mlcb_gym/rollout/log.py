@@ -51,7 +51,9 @@ def record(env: CompilerEnv, programs: Sequence[Program], choose: Choose, path: 
         InvalidArgument: the format cannot hold the task: it has strings, or several agents.
         SystemError: the file cannot be written.
         CompilerError: no episode could be played to its end.
+        TaskError: an episode is one function of a program.
     """
+    env.check_whole("a log")
     header = _native.log_header(env.task_spec.json, True)
     agent = env.task_spec.agents[0]
     counts: Counter[str] = Counter()
@@ -140,18 +142,20 @@ def to_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def convert(source: Path, target: Path) -> None:
-    """Writes a log as ``.jsonl``, ``.npz``, or, from ``.jsonl``, as a log.
+    """Writes a log as ``.jsonl`` or ``.npz``; a ``.jsonl`` as a log, which has neither ending.
 
     Raises:
-        TaskError: neither file has one of these endings, both are the same, or a line of JSON is no observation.
+        TaskError: the endings are others, both files are the same, or a line of JSON is no observation.
         ProtocolError: the log is cut off, or is none.
     """
     if target.resolve() == source.resolve():
         raise TaskError(f"{target}: expected another file than the one that is read")
-    if target.suffix not in (".jsonl", ".npz") and source.suffix != ".jsonl":
-        raise TaskError(f"{target}: expected .jsonl or .npz, or a .jsonl to read")
+    to_log = source.suffix == ".jsonl"
+    if to_log == (target.suffix in (".jsonl", ".npz")):
+        expected = "a log to write, of another ending than .jsonl and .npz" if to_log else ".jsonl or .npz, or a .jsonl to read"
+        raise TaskError(f"{target}: expected {expected}")
     with replacing(target) as unfinished:
-        if source.suffix == ".jsonl":
+        if to_log:
             _from_json_lines(source, unfinished)
         elif target.suffix == ".jsonl":
             with unfinished.open("w") as lines:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mlcb_gym import json_lines
+from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.errors import SessionLost
-from mlcb_gym.rollout.play import Script, name_of, persistent, play, replay
+from mlcb_gym.rollout.play import Script, persistent, play, replay
 from mlcb_gym.rollout.trace import Trace
 
 Actions = tuple[int, ...]
@@ -21,7 +21,7 @@ Actions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Matrix:
-    """The ratio of every program after every sequence, ``ratios[p, s]``; of a failed episode see ``Trace.scored``."""
+    """The ratio of every program, given by its digest, after every sequence, ``ratios[p, s]``; of a failed episode see ``Trace.scored``."""
 
     programs: tuple[str, ...]
     sequences: tuple[Actions, ...]
@@ -48,31 +48,32 @@ class Matrix:
         return chosen
 
 
-def evaluate_sequences(envs: Sequence[HalvedEnv], programs: Sequence[Any], sequences: Sequence[Actions], store: Path) -> Matrix:
-    """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it are not run again.
+def evaluate_sequences(envs: Sequence[HalvedEnv], programs: Sequence[Program], sequences: Sequence[Actions], store: Path) -> Matrix:
+    """Run every sequence on every program. Results are appended to ``store`` as they come, and those in it, of the same environment, are not run
+    again.
 
     Raises:
         SessionLost: the machine failed, time after time.
     """
     known = _read(store)
-    names = [name_of(program) for program in programs]
-    missing = [(p, s) for p, n in zip(programs, names, strict=True) for s in sequences if (n, tuple(s)) not in known]
+    missing = [(program, tuple(s)) for program in programs for s in sequences if (program.digest, tuple(s)) not in known]
     store.parent.mkdir(parents=True, exist_ok=True)
     with json_lines.extend(store) as lines:
-        for sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
+        for digest, sequence, trace in play(envs, (_evaluation(program, sequence) for program, sequence in missing)):
             if trace.lost:
                 raise SessionLost(f"{trace.program}: {trace.error}")
             ratio = trace.scored
-            known[trace.program, sequence] = ratio
-            lines.write(json.dumps({"program": trace.program, "sequence": sequence, "ratio": ratio}) + "\n")
-    ratios = np.array([[known[name, tuple(s)] for s in sequences] for name in names])
-    return Matrix(tuple(names), tuple(tuple(s) for s in sequences), ratios)
+            known[digest, sequence] = ratio
+            lines.write(json.dumps({"program": trace.program, "digest": digest, "sequence": sequence, "ratio": ratio}) + "\n")
+    digests = tuple(program.digest for program in programs)
+    ratios = np.array([[known[digest, tuple(s)] for s in sequences] for digest in digests])
+    return Matrix(digests, tuple(tuple(s) for s in sequences), ratios)
 
 
-def _evaluation(program: Any, sequence: Actions) -> Script[tuple[Actions, Trace]]:
+def _evaluation(program: Program, sequence: Actions) -> Script[tuple[str, Actions, Trace]]:
     trace = yield from persistent(partial(replay, program, sequence))
-    return tuple(sequence), trace
+    return program.digest, sequence, trace
 
 
 def _read(store: Path) -> dict[tuple[str, Actions], float]:
-    return {(row["program"], tuple(row["sequence"])): row["ratio"] for row in json_lines.read(store)}
+    return {(row["digest"], tuple(row["sequence"])): row["ratio"] for row in json_lines.read(store)}

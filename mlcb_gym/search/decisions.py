@@ -5,16 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
+from zlib import error as ZlibError
 
 import numpy as np
 
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.record import Observation
-from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError
+from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError, TrainingError
 from mlcb_gym.rollout.play import ATTEMPTS
+from mlcb_gym.search.declaration import Declaration
 
 Actions = tuple[int, ...]
+
+_DAMAGE = (OSError, EOFError, ValueError, LookupError, RuntimeError, BadZipFile, ZlibError)
+"""What reading raises where bytes are missing or wrong."""
 
 
 @dataclass
@@ -41,6 +47,22 @@ class Decision:
         return float(min(self.ratio, self.outcomes.min()))
 
 
+SearchProgram = Callable[[Program], list[Decision]]
+"""From a program to its decisions with known outcomes."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search of programs, and the declaration of what it finds."""
+
+    search_program: SearchProgram
+    declaration: Declaration
+
+    def __call__(self, program: Program) -> list[Decision]:
+        """Return the decisions on one program, with their outcomes."""
+        return self.search_program(program)
+
+
 @dataclass(frozen=True)
 class Found:
     """The result of searching one program: decisions, or the reason why there are none."""
@@ -57,20 +79,25 @@ def back_up(decisions: dict[Actions, Decision]) -> None:
             decisions[taken[:-1]].outcomes[taken[-1]] = decisions[taken].best
 
 
-def search_all(search_program: Callable[[Program], list[Decision]], programs: Sequence[Program], folder: Path) -> Iterator[Found]:
+def search_all(search: Search, programs: Sequence[Program], folder: Path) -> Iterator[Found]:
     """Search one program after another, each into a file of its own. A program that has a file is not searched again; one without decisions gets
     none. A failure is yielded too.
 
     Raises:
         TaskError: the environment is none that can be searched, whatever the program.
+        TrainingError: the folder has decisions of another search.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if _files(folder):
+        search.declaration.expect(folder)
+    else:
+        search.declaration.write(folder)
     for program in programs:
         file = folder / f"{program.digest}.npz"
         if file.exists():
             continue
         try:
-            decisions = _searched(search_program, program)
+            decisions = _searched(search, program)
         except NoDecisions:
             yield Found(program.name, [])
             continue
@@ -84,17 +111,32 @@ def search_all(search_program: Callable[[Program], list[Decision]], programs: Se
         yield Found(program.name, decisions)
 
 
-def _searched(search_program: Callable[[Program], list[Decision]], program: Program) -> list[Decision]:
+def _searched(search: Search, program: Program) -> list[Decision]:
     """Search a program, and again where that was lost by a fault of the machine, ``ATTEMPTS`` times at most."""
     for _ in range(ATTEMPTS - 1):
         with suppress(SessionLost):
-            return search_program(program)
-    return search_program(program)
+            return search(program)
+    return search(program)
 
 
-def read_decisions(folder: Path) -> dict[str, list[Decision]]:
-    """Return the decisions of every file, by the program's digest."""
-    return {file.stem: _read(file) for file in sorted(folder.glob("*.npz"))}
+def read_decisions(folder: Path, declaration: Declaration | None = None) -> dict[str, list[Decision]]:
+    """Return the decisions of every file, by the program's digest.
+
+    Args:
+        declaration: what their outcomes have to be of; by default of anything.
+
+    Raises:
+        TrainingError: there are none, they are of something else, or a file is damaged.
+    """
+    if not (files := _files(folder)):
+        raise TrainingError(f"{folder}: no decisions, expected a folder that `mlcb search` wrote")
+    if declaration is not None:
+        declaration.expect_outcomes(folder)
+    return {file.stem: _read(file) for file in files}
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.npz"))
 
 
 def _write(file: Path, decisions: Sequence[Decision]) -> None:
@@ -143,8 +185,15 @@ def _columns(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _read(file: Path) -> list[Decision]:
-    with np.load(file) as columns:
-        rows = {name: columns[name] for name in columns.files}
+    try:
+        with file.open("rb") as stream, np.load(stream) as columns:  # of a damaged file NumPy would leave its own stream open
+            return _decisions({name: columns[name] for name in columns.files})
+    except _DAMAGE as error:
+        raise TrainingError(f"{file}: damaged, expected what `mlcb search` wrote: {type(error).__name__}: {error}") from error
+
+
+def _decisions(rows: Mapping[str, np.ndarray]) -> list[Decision]:
+    """Return the decisions of the columns of a file."""
     count = len(rows["ratio"])
     weights = rows["weight"] if "weight" in rows else np.full(count, 1 / count)  # which older files leave unsaid
     places = {name: rows.get(f"index/{name}", np.arange(count)) for name in rows if name.startswith("observation/")}  # as is the index

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fixed sequences found on training programs: the best single one, and a coreset of those that suit many programs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from mlcb_gym.errors import TaskError
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.search.coreset import evaluate_sequences
 from mlcb_gym.search.decisions import Decision, read_decisions
+from mlcb_gym.search.declaration import Declaration
 
 
 def candidates(decisions: Mapping[str, Sequence[Decision]], actions: Sequence[str], usual: Sequence[str], count: int) -> list[str]:
@@ -44,7 +43,8 @@ def find_fixed_sequences(
 ) -> FixedSequences:
     """Try the candidates on every program. The result is returned, not written: see ``FixedSequences.write``.
 
-    Every ratio is written, as it comes, to ``decisions/baselines/<digest of the candidates>.jsonl``, so that a second call goes on.
+    Every ratio is written, as it comes, to ``decisions/baselines/<digest of the task bound with the candidates>.jsonl``, so that a second call goes
+    on.
 
     Args:
         task: one whose actions are pipelines.
@@ -56,14 +56,17 @@ def find_fixed_sequences(
 
     Raises:
         TaskError: the actions of the task are no pipelines.
+        TrainingError: there are no decisions, or those of another environment.
     """
     made = env_class(task)
     if made.record.fixed_sequences is None:
         raise TaskError(f"{task}: its actions are no pipelines, of which sequences could be fixed")
     chosen = resolve(programs)
     with closing(EnvPool(made, programs=chosen, dense=False)) as pool:
-        actions = pool.envs(**environment or {})[0].task_spec.parameters["actions"]
-        texts = candidates(read_decisions(decisions), actions, made.record.usual_sequences, count)
-        store = decisions / "baselines" / f"{sha256(json.dumps(texts).encode()).hexdigest()[:16]}.jsonl"
-        matrix = evaluate_sequences(pool.envs(**made.record.fixed_sequences(texts)), chosen, [(i,) for i in range(len(texts))], store)
+        searched = pool.envs(**environment or {})[0]
+        found = read_decisions(decisions, Declaration.of(searched))
+        texts = candidates(found, searched.task_spec.parameters["actions"], made.record.usual_sequences, count)
+        envs = pool.envs(**made.record.fixed_sequences(texts))
+        store = decisions / "baselines" / f"{envs[0].task_spec.digest}.jsonl"
+        matrix = evaluate_sequences(envs, chosen, [(i,) for i in range(len(texts))], store)
     return FixedSequences(texts[matrix.best_fixed()], tuple(texts[i] for i in matrix.coreset(coreset)))

@@ -3,27 +3,26 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from hashlib import sha256
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.agents.team import Team
-from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import policy_path
+from mlcb_gym.regular_file import read_regular
 from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.search import counterfactual as rollouts
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
-from mlcb_gym.search.decisions import Decision
+from mlcb_gym.search.decisions import Search, SearchProgram
+from mlcb_gym.search.declaration import Declaration
 from mlcb_gym.search.exhaustive import exhaustive_search
 from mlcb_gym.search.separate import separate_search
 from mlcb_gym.spec import TaskSpec
-
-SearchProgram = Callable[[Program], list[Decision]]
-"""From a program to its decisions with known outcomes."""
 
 
 def exhaustive(env: CompilerEnv, *, sequences: int = 256) -> SearchProgram:
@@ -63,7 +62,7 @@ def separate(env: CompilerEnv) -> SearchProgram:
 SEARCHES = (exhaustive, beam, counterfactual, separate)
 
 
-def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
+def search_in(env: CompilerEnv, **options: Any) -> Search:
     """Return the search of an environment: where the compiler has no heuristic of its own, exhaustive for several agents, else a beam search; one of
     each decision for itself where they are separable; else a counterfactual one.
 
@@ -71,14 +70,17 @@ def search_in(env: CompilerEnv, **options: Any) -> SearchProgram:
         options: keyword arguments of that search.
 
     Raises:
-        TaskError: actions are values, of which not every one can be tried; or the search has no such option, or no such value of it.
+        TaskError: actions are values, of which not every one can be tried; an episode is one function of a program; or the search has no such
+            option, or no such value of it.
     """
+    env.check_whole("a search")
     search = _suitable(env)
     known = search_options(search)
     if unknown := sorted(set(options) - set(known)):
         expected = f"one of {', '.join(known)}" if known else "none"
         raise TaskError(f"{env.task}: its search has no option {', '.join(unknown)}, expected {expected}")
-    return search(env, **options)
+    declared = {name: parameter.default for name, parameter in known.items()} | options
+    return Search(search(env, **options), Declaration.of(env, search=search.__name__, **{name: _declared(value) for name, value in declared.items()}))
 
 
 def search_options(search: Callable[..., SearchProgram]) -> Mapping[str, Parameter]:
@@ -92,6 +94,13 @@ def _suitable(env: CompilerEnv) -> Callable[..., SearchProgram]:
     if env.heuristic is None:
         return exhaustive if len(env.task_spec.agents) > 1 else beam
     return separate if env.record.separable else counterfactual
+
+
+def _declared(value: Any) -> Any:
+    """Return the value of an option as JSON has it: a policy by the digest of its models, since another one may take its place."""
+    if not isinstance(value, Path):
+        return value
+    return sha256(b"".join(read_regular(model) for model in sorted(policy_path(str(value)).glob("*.onnx")))).hexdigest()
 
 
 def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:

@@ -22,9 +22,11 @@ from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.masked_pg import MaskedPolicyGradient
 from mlcb_gym.agents.network import LogitsNetwork
+from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.rollout.network_policy import batch
 from mlcb_gym.search.decisions import Decision, read_decisions
+from mlcb_gym.search.declaration import Declaration
 from mlcb_gym.spec import AGENT, TaskSpec, acting_agent
 from mlcb_gym.training.imitation.optimize import minimize
 from mlcb_gym.training.imitation.team_distillation import distill_team
@@ -67,18 +69,15 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
     """Return the weights that training starts from, distilled from the decisions in ``folders``.
 
     Raises:
-        TrainingError: there are none in one of them.
+        TrainingError: there are none in one of them, or those of another task or metric than the environment's.
     """
-    found = {folder: read_decisions(folder) for folder in folders}
-    for folder, read in found.items():
-        if not read:
-            raise TrainingError(f"{folder}: no decisions, expected a folder that `mlcb search` wrote")
-    decisions = [program for read in found.values() for program in read.values()]
     config = model_config(environment.id, recipe.network)
     with closing(environment.make(1)) as envs:
         observation_space, action_space = envs.single_observation_space, envs.single_action_space
         assert isinstance(observation_space, spaces.Dict)
         assert isinstance(action_space, spaces.Discrete)
+        declaration = Declaration.of(envs.unwrapped.envs[0])
+        decisions = [_as_shown(program, observation_space) for folder in folders for program in read_decisions(folder, declaration).values()]
         if AGENT not in observation_space.spaces:
             outcomes = Outcomes.of(decisions, recipe.distillation, config["heuristic"])
             return distill(outcomes, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
@@ -86,6 +85,16 @@ def warm_start(environment: Environment, recipe: Recipe, *folders: Path) -> dict
             return distill_team(decisions, observation_space=observation_space, action_space=action_space, recipe=recipe, config=config)
         spec = envs.unwrapped.envs[0].task_spec
     return distill_agents(decisions, spec, recipe=recipe, config=config)
+
+
+def _as_shown(decisions: Sequence[Decision], space: spaces.Dict) -> list[Decision]:
+    """Return decisions without the tensors that an environment leaves out, as embeddings."""
+    return [replace(decision, observation=_shown(decision.observation, space)) for decision in decisions]
+
+
+def _shown(observation: Observation, space: spaces.Dict) -> Observation:
+    parts = {name: (value, space[name]) for name, value in observation.items() if name in space.spaces}
+    return {name: _shown(value, part) if isinstance(part, spaces.Dict) else value for name, (value, part) in parts.items()}
 
 
 def distill_agents(programs: Iterable[Sequence[Decision]], spec: TaskSpec, *, recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -6,7 +6,6 @@ alike, others by their ratio, and the agents learn together.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def distill_team(
     """Return the state of an ``Evolved`` module for ``train(weights=...)``.
 
     Raises:
-        TrainingError: no decisions, or of other observations than the environment's.
+        TrainingError: no decisions.
     """
     torch.manual_seed(recipe.seed)
     module = Evolved(observation_space=observation_space, action_space=action_space, model_config=dict(config))
@@ -44,30 +43,10 @@ def distill_team(
     programs = [decisions for decisions in programs if decisions and has_outcome(decisions[0])]
     if not programs:
         raise TrainingError("no decisions to learn from, expected what `mlcb search` wrote")
-    shown = observation_space[next(iter(team))]
-    assert isinstance(shown, spaces.Dict)
-    trees = [_as_seen(Trees.of(decisions, tuple(team)), shown) for decisions in programs]
+    trees = [Trees.of(decisions, tuple(team)) for decisions in programs]
     _standardise(team, Trees.joined(trees))
     minimize(team, lambda rows: _loss(team, Trees.joined([trees[row] for row in rows]), recipe.distillation), len(trees), recipe.distillation)
     return {name: value.detach().clone() for name, value in module.state_dict().items()}
-
-
-def _as_seen(trees: Trees, space: spaces.Dict) -> Trees:
-    """Return the decisions without embeddings, where the environment has none."""
-    shown = space.get("embedding")
-    if shown is None:
-        given = {agent: {name: seen[name] for name in seen if name != "embedding"} for agent, seen in trees.observations.items()}
-        return replace(trees, observations=given)
-    width = _width(shown.shape)
-    for seen in filter(None, trees.observations.values()):
-        held = _width(seen["embedding"].shape) if "embedding" in seen else 0
-        if held != width:
-            raise TrainingError(f"decisions with embeddings of {held}, the environment shows {width}: expected dimension=0")
-    return trees
-
-
-def _width(shape: Sequence[int] | None) -> int:
-    return shape[-1] if shape else 0
 
 
 def _standardise(team: Team, trees: Trees) -> None:
