@@ -64,7 +64,6 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::spill_cost, Column, Own.SpillCost);
   Asked.set(Feature::copy_cost, Column, Own.CopyCost);
   Asked.set(Feature::instructions, Column, Own.Instructions);
-  Asked.set(Feature::contested, Column, Own.Contested);
   Asked.set(Feature::uses, Column, Own.Uses);
   Asked.set(Feature::hottest, Column, Own.Hottest);
   Asked.set(Feature::calls, Column, Own.Calls);
@@ -107,7 +106,7 @@ size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
     writeRange<selector>(I, *Waiting[Waits - 1 - I]);
   using enum selector;
   Question<selector>(Talk.policy())
-      .pad({density, weight, spill_cost, copy_cost, instructions, contested, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
+      .pad({density, weight, spill_cost, copy_cost, instructions, uses, hottest, calls, local, hinted, registers, parts, degree, waiting,
             neighbour_density, neighbour_cost},
            Shown);
   Question<selector>(Talk.policy()).pad({instruction_embedding}, Shown * Facts.dimension());

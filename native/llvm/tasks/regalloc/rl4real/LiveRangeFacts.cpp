@@ -61,8 +61,7 @@ LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   Facts.Weight = Range.isSpillable() ? std::min(Range.weight(), Heaviest) : Heaviest;
   const unsigned Instructions = Range.getSize() / SlotIndex::InstrDist;
   Facts.Instructions = static_cast<float>(Instructions);
-  Facts.Contested = static_cast<float>(Contests.of(Range));
-  Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Contested + Slack), Heaviest) : Heaviest;
+  Facts.Density = Range.isSpillable() ? std::min(Facts.SpillCost / (Facts.Instructions + Slack), Heaviest) : Heaviest;
   Facts.Calls = static_cast<float>(callsAcross(Range, A.LIS));
   Facts.Local = !Range.empty() && A.LIS.intervalIsInOneMBB(Range); // it may be gone while it waits
   Facts.Hinted = A.VRM.hasKnownPreference(Range.reg());

@@ -4,7 +4,6 @@
 
 #include "llvm/observe/MachineVocabulary.h"
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
-#include "llvm/tasks/regalloc/rl4real/Contention.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -12,15 +11,15 @@ namespace mlcb::rl4real {
 
 /// Costs are those of measure::AllocationCosts.
 struct LiveRangeFacts {
-  float Density; // spill cost for each contested instruction, or a few more; the heaviest are those that must not be spilled
-  float Weight, SpillCost, CopyCost, Instructions, Contested, Uses, Hottest, Calls, Local, Hinted, Registers;
+  float Density; // spill cost for each instruction that it lives through, or a few more; the heaviest are those that must not be spilled
+  float Weight, SpillCost, CopyCost, Instructions, Uses, Hottest, Calls, Local, Hinted, Registers;
   std::vector<float> Embedding; // mean of those of the instructions that read or write it; empty without a vocabulary
 };
 
 /// Each is found once.
 class FactsOfFunction {
 public:
-  FactsOfFunction(const Analyses &A, const MachineVocabulary *Seeds) : A(A), Seeds(Seeds), Contests(A) {}
+  FactsOfFunction(const Analyses &A, const MachineVocabulary *Seeds) : A(A), Seeds(Seeds) {}
 
   /// The length of an embedding.
   size_t dimension() const { return Seeds ? Seeds->identity().Dimension : 0; }
@@ -44,7 +43,6 @@ private:
 
   const Analyses &A;
   const MachineVocabulary *Seeds; // null where nothing is embedded
-  const Contention Contests;
   llvm::DenseMap<llvm::Register, std::unique_ptr<LiveRangeFacts>> Known;
   llvm::DenseMap<llvm::Register, unsigned> Splits;
 };
