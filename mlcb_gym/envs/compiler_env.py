@@ -20,11 +20,13 @@ from mlcb_gym.envs.objective import TIMES, Metrics, Objective, ratio_of
 from mlcb_gym.envs.options import CompilerOptions, Options
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.sampling import sampler
-from mlcb_gym.errors import CompilerError, ProgramError, SessionLost, TaskError
+from mlcb_gym.errors import CompilerError, MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Session, Target, WorkerSession
 from mlcb_gym.spec import MASK, Agent
 
 FAILURE_RETURN = -1.0
+UNCHANGED = 1.0
+"""The ratio by which programs are drawn of one that failed, or left nothing to decide."""
 
 
 class CompilerEnv(TaskDeclaration, HalvedEnv):
@@ -147,7 +149,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     def receive_reset(self) -> tuple[Observation, Info]:
         """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
-        message = self._driver.first(None if self._is_given else self._draw)
+        message = self._driver.first(None if self._is_given else self._redraw)
         self.program, self._steps, self._return = self._driver.program, 0, 0.0
         self._observe(message)
         return self.observation, self._info()
@@ -220,6 +222,17 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._drawn = index = self._sampler.draw(self.np_random)
         return self.programs[index]
 
+    def _redraw(self, error: MlcbError) -> Program:
+        """Draw another program than one that came to this error."""
+        if not isinstance(error, SessionLost):
+            self._note(UNCHANGED)
+        return self._draw()
+
+    def _note(self, ratio: float) -> None:
+        """Note the ratio that a drawn program came to."""
+        if self._drawn is not None:
+            self._sampler.note(self._drawn, ratio)
+
     def _check_running(self, error: str) -> None:
         if not self._driver.is_running:
             raise gymnasium.error.ResetNeeded(error)
@@ -231,8 +244,9 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     def _end(self, reward: float, *, truncated: bool = False, error: str | None = None) -> Step:
         self._driver.leave()
         self._return += reward
-        if error is None and self.ratio is not None and self._drawn is not None:
-            self._sampler.note(self._drawn, self.ratio)
+        ratio = self.ratio if error is None else UNCHANGED
+        if ratio is not None and not truncated:
+            self._note(ratio)
         info = self._info() if error is None else self._info() | {"error": error}
         return self.observation, reward, not truncated, truncated, info
 
