@@ -68,6 +68,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     """The index of the program, where it was drawn."""
     measured: Metrics
     """The metrics measured last; empty before the end of an episode that is not dense."""
+    has_begun: bool = False
+    """Whether there was an episode: then there is an observation."""
 
     def __init__(
         self,
@@ -96,6 +98,11 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._actions = actions_in(self.action_space)
         self.num_actions = self._actions.number
         self._refused: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an episode runs."""
+        return self._driver.is_running
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -234,12 +241,13 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
             self._sampler.note(self._drawn, ratio)
 
     def _check_running(self, error: str) -> None:
-        if not self._driver.is_running:
+        if not self.is_running:
             raise gymnasium.error.ResetNeeded(error)
 
     def _observe(self, message: _native.Message) -> None:
         self.agent = self.task_spec.agents[message.agent]
         self.observation, self.measured = self.task_spec.observation(message.agent, message.tensors), message.metrics
+        self.has_begun = True
 
     def _end(self, reward: float, *, truncated: bool = False, error: str | None = None) -> Step:
         self._driver.leave()
