@@ -92,6 +92,27 @@ def test_page_is_one_file_with_every_figure_of_its_folders(runs: list[Path], eva
     assert list(tmp_path.iterdir()) == [page]
 
 
+def test_run_that_is_named_twice_is_shown_once(runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs[0].parent)
+    write_report([runs[0], Path(runs[0].name), Path(f"../{runs[0].parent.name}/{runs[0].name}")], tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().count("Actions taken: ") == 1
+
+
+def test_seeds_are_counted_not_runs(runs: list[Path], tmp_path: Path) -> None:
+    again = shutil.copytree(runs[0], tmp_path / "again", symlinks=True)
+    assert [group.seeds for group in groups(map(read_shown, [runs[0], again]))] == ["seed 2"]
+    assert [group.seeds for group in groups(map(read_shown, [*runs, again]))] == ["2 seeds", "seed 1"]
+
+
+def test_folder_of_a_run_and_its_evaluation_is_shown_as_both(runs: list[Path], evaluated: Path, tmp_path: Path) -> None:
+    both = shutil.copytree(runs[0], tmp_path / "both", symlinks=True)
+    shutil.copytree(evaluated, both, dirs_exist_ok=True)
+    write_report([both], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Actions taken: " in text
+    assert "2 programs of 2 projects" in text
+
+
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=rf"^{tmp_path}: no run, expected a folder that `mlcb train` wrote$"):
         write_report([tmp_path], tmp_path / "report.html")
