@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
 from mlcb_gym.envs.objective import Objective
 from mlcb_gym.envs.posetrl import MAX_STEPS, PosetRLEnv
@@ -266,6 +267,22 @@ def test_first_reset_is_of_every_sub_environment(program: Path) -> None:
         with pytest.raises(gymnasium.error.ResetNeeded, match="reset: reset_mask leaves out sub-environment 1, expected"):
             envs.reset(options={"reset_mask": np.array([True, False])})
         assert "error" not in envs.reset(seed=(1, 2))[-1]
+
+
+@pytest.mark.parametrize("show", [lambda env: env.render(), lambda env: env.action_mask, lambda env: env.action_masks()])
+def test_what_an_episode_shows_needs_a_reset(program: Path, scripted: ScriptedCompiler, show: Callable[[PosetRLEnv], object]) -> None:
+    env = PosetRLEnv(programs=program, actions=ACTIONS, session=scripted, render_mode="ansi")
+    assert env.ratio is None
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"^(render|action_mask) called before the first reset$"):
+        show(env)
+    env.reset(seed=1)
+    assert show(env) is not None
+
+
+def test_actions_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "actions.txt").write_bytes(b"\xff")
+    with pytest.raises(TaskError, match=r"^actions='.*actions.txt': no text in UTF-8, expected an action a line: [^\n]*$"):
+        read_actions(tmp_path / "actions.txt")
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

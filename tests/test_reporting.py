@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from matplotlib.image import imread
 from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
-from mlcb_gym.evaluation.report import Evaluation
+from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.page import write_report
 from mlcb_gym.reporting.runs import groups, read_shown
 from mlcb_gym.training.run import recipe
@@ -111,6 +113,24 @@ def test_folder_of_a_run_and_its_evaluation_is_shown_as_both(runs: list[Path], e
     text = (tmp_path / "report.html").read_text()
     assert "Actions taken: " in text
     assert "2 programs of 2 projects" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: [],
+        lambda saved: {name: value for name, value in saved.items() if name != "projects"},
+        lambda saved: saved | {"ratios": {"size": {"Oz": [1.0]}}},
+        lambda saved: saved | {"ratios": {"size": {method: ["1.0", "1.0"] for method in saved["seconds"]}}},
+        lambda saved: saved | {"baseline": "O3"},
+    ],
+    ids=["no object", "incomplete", "short", "texts", "no baseline"],
+)
+def test_damaged_evaluation_is_one_line(evaluated: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    saved = json.loads((evaluated / EVALUATION).read_text())
+    (tmp_path / EVALUATION).write_text(json.dumps(change(saved)))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{EVALUATION}: a damaged evaluation, expected one as `mlcb evaluate` wrote it: [^\n]*$"):
+        write_report([tmp_path], tmp_path / "report.html")
 
 
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._actions = actions_in(self.action_space)
         self.num_actions = self._actions.number
         self._refused: str | None = None
+        self.measured = {}
 
     @property
     def is_running(self) -> bool:
@@ -106,12 +107,22 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is."""
+        """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        self._check_begun("action_mask")
         return self.task_spec.action_mask(self.agent, self.observation)
 
     def action_masks(self) -> np.ndarray:
-        """Return ``action_mask`` as sb3-contrib asks for it: ``[num_actions]`` bool, all true where every action is allowed."""
-        return np.ones(self.num_actions, bool) if self.action_mask is None else self.action_mask.astype(bool)
+        """Return ``action_mask`` as sb3-contrib asks for it: ``[num_actions]`` bool, all true where every action is allowed.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        mask = self.action_mask
+        return np.ones(self.num_actions, bool) if mask is None else mask.astype(bool)
 
     @property
     def ratio(self) -> float | None:
@@ -215,9 +226,14 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         return clone
 
     def render(self) -> str | None:  # type: ignore[override]
-        """Return one line: the program, the steps taken, the return so far, and the metrics measured last."""
+        """Return one line: the program, the steps taken, the return so far, and the metrics measured last.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
         if self.render_mode is None:
             return None
+        self._check_begun("render")
         measured = " ".join(f"{name}={value:g}" for name, value in self.measured.items())
         return f"{self.program.name}: step {self._steps}, return {self._return:.4f}, {measured}"
 
@@ -243,6 +259,10 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     def _check_running(self, error: str) -> None:
         if not self.is_running:
             raise gymnasium.error.ResetNeeded(error)
+
+    def _check_begun(self, call: str) -> None:
+        if not self.has_begun:
+            raise gymnasium.error.ResetNeeded(f"{call} called before the first reset")
 
     def _observe(self, message: _native.Message) -> None:
         self.agent = self.task_spec.agents[message.agent]
