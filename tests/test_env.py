@@ -269,6 +269,21 @@ def test_first_reset_is_of_every_sub_environment(program: Path) -> None:
         assert "error" not in envs.reset(seed=(1, 2))[-1]
 
 
+def test_vector_env_renders_a_line_of_each_sub_environment(program: Path) -> None:
+    made: dict[str, Any] = {"programs": str(program), "actions": ACTIONS, "session": ScriptedCompiler(), "render_mode": "ansi"}
+    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode="vector_entry_point", **made)) as envs:
+        envs.reset(seed=1)
+        envs.step(np.array([OZ, STOP]))
+        lines: Any = envs.render()
+    assert envs.render_mode == "ansi"
+    assert [": step 1, return " in line for line in lines] == [True, True]
+
+
+def test_vector_env_without_a_render_mode_renders_nothing(program: Path) -> None:
+    with closing(two(program)) as envs:
+        assert envs.render() is None
+
+
 @pytest.mark.parametrize("show", [lambda env: env.render(), lambda env: env.action_mask, lambda env: env.action_masks()])
 def test_what_an_episode_shows_needs_a_reset(program: Path, scripted: ScriptedCompiler, show: Callable[[PosetRLEnv], object]) -> None:
     env = PosetRLEnv(programs=program, actions=ACTIONS, session=scripted, render_mode="ansi")

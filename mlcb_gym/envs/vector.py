@@ -48,7 +48,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise
         first = self.envs[0]
         self.num_envs = num_envs
-        self.metadata = first.metadata | {"autoreset_mode": autoreset_mode}
+        self.metadata, self.render_mode = first.metadata | {"autoreset_mode": autoreset_mode}, first.render_mode
         self._autoreset = autoreset_mode == AutoresetMode.NEXT_STEP
         self.single_observation_space, self.single_action_space = first.observation_space, first.action_space
         self.observation_space = batch_space(first.observation_space, num_envs)
@@ -118,6 +118,14 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             infos = self._add_info(infos, info, i)
         self._ended = terminated | truncated
         return stacked(observations), rewards, terminated, truncated, infos
+
+    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """Return a line of each sub-environment, see ``CompilerEnv.render``; None where ``render_mode`` is.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        return tuple(line for env in self.envs if (line := env.render()) is not None) or None
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends every episode and, where the first sub-environment owns it, the compiler."""
