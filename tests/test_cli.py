@@ -283,6 +283,7 @@ def test_argument_of_another_type_is_one_line() -> None:
 def test_training_on_a_corpus_is_on_its_training_split() -> None:
     assert training_programs("posetrl", None) == ["default/train"]
     assert training_programs("posetrl", ["embedded", "debian/test", "folder/"]) == ["embedded/train", "debian/test", "folder/"]
+    assert training_programs("posetrl", ["embedded/"]) == ["embedded/train"]
 
 
 def test_programs_that_are_learnt_from_and_validated_on_are_said() -> None:

@@ -114,6 +114,15 @@ def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert resolve([tmp_path / "lz4/src/main.c", tmp_path / "lz4/src/other.c"]) == resolve(tmp_path / "lz4/src")
 
 
+def test_program_that_is_named_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "progs").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / f"progs/{name}.c").write_text(f"int {name}(void) {{ return 1; }}\n")
+    monkeypatch.chdir(tmp_path)
+    assert [program.name for program in resolve(["progs/two.c", "progs", tmp_path / "progs/one.c"])] == ["two.c", "one.c"]
+    assert len(resolve(["embedded/train/fft", "embedded/train"])) == len(resolve("embedded/train"))
+
+
 def test_project_gives_no_more_modules_than_its_cap() -> None:
     many = [candidate("a", f"{i}.c", str(i)) for i in range(5)]
     chosen = split.choose({"train": many, "validation": [], "test": []}, {"train": 2, "validation": 9, "test": 9}, frozenset())

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from mlcb_gym.envs.action_lists import read_actions
 from mlcb_gym.envs.compiler_env import FAILURE_RETURN
 from mlcb_gym.envs.objective import Objective
 from mlcb_gym.envs.posetrl import MAX_STEPS, PosetRLEnv
+from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Episode, EpisodeRequest, Limits, WorkerSession
 from mlcb_gym.spec import bind
@@ -222,6 +224,80 @@ def test_ended_episodes_begin_anew_where_they_are_asked_to(program: Path) -> Non
     assert info["_program"].tolist() == [False, True]
     assert all(np.array_equal(again[name][1], first[name][1]) for name in first)
     assert all(np.array_equal(again[name][0], ended[name][0]) for name in first)
+
+
+def two(program: Path, mode: AutoresetMode = AutoresetMode.NEXT_STEP) -> CompilerVectorEnv:
+    return CompilerVectorEnv(PosetRLEnv, num_envs=2, programs=program, actions=ACTIONS, session=ScriptedCompiler(), autoreset_mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda envs: envs.step(np.array([OZ])), TaskError, "step: actions has length 1, expected 2"),
+        (lambda envs: envs.reset(seed=[1]), TaskError, "reset: seed has length 1, expected 2"),
+        (lambda envs: envs.reset(seed=[1, 2, 3]), TaskError, "reset: seed has length 3, expected 2"),
+        (lambda envs: envs.reset(seed=[1, -1]), gymnasium.error.Error, "-1"),
+        (lambda envs: envs.reset(options={"reset_mask": np.array([True])}), TaskError, "reset: reset_mask has length 1, expected 2"),
+    ],
+)
+def test_call_that_is_refused_leaves_every_sub_environment_as_it_was(
+    program: Path, call: Callable[[CompilerVectorEnv], object], error: type[Exception], message: str
+) -> None:
+    with closing(two(program)) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(error, match=message):
+            call(envs)
+        _, _, terminated, truncated, infos = envs.step(np.array([OZ, STOP]))
+    assert (terminated.tolist(), truncated.tolist()) == ([False, True], [False, False])
+    assert "error" not in infos
+
+
+def test_step_with_an_episode_that_ended_is_refused_before_the_others_take_it(program: Path) -> None:
+    with closing(two(program, AutoresetMode.DISABLED)) as envs:
+        envs.reset(seed=1)
+        envs.step(np.array([OZ, STOP]))
+        with pytest.raises(gymnasium.error.ResetNeeded, match="step: no episode runs in sub-environment 1, expected"):
+            envs.step(np.array([OZ, OZ]))
+        envs.reset(options={"reset_mask": np.array([False, True])})
+        assert "error" not in envs.step(np.array([OZ, OZ]))[-1]
+
+
+def test_first_reset_is_of_every_sub_environment(program: Path) -> None:
+    with closing(two(program)) as envs:
+        with pytest.raises(gymnasium.error.ResetNeeded, match="reset: reset_mask leaves out sub-environment 1, expected"):
+            envs.reset(options={"reset_mask": np.array([True, False])})
+        assert "error" not in envs.reset(seed=(1, 2))[-1]
+
+
+def test_vector_env_renders_a_line_of_each_sub_environment(program: Path) -> None:
+    made: dict[str, Any] = {"programs": str(program), "actions": ACTIONS, "session": ScriptedCompiler(), "render_mode": "ansi"}
+    with closing(gymnasium.make_vec("PosetRL-v0", num_envs=2, vectorization_mode="vector_entry_point", **made)) as envs:
+        envs.reset(seed=1)
+        envs.step(np.array([OZ, STOP]))
+        lines: Any = envs.render()
+    assert envs.render_mode == "ansi"
+    assert [": step 1, return " in line for line in lines] == [True, True]
+
+
+def test_vector_env_without_a_render_mode_renders_nothing(program: Path) -> None:
+    with closing(two(program)) as envs:
+        assert envs.render() is None
+
+
+@pytest.mark.parametrize("show", [lambda env: env.render(), lambda env: env.action_mask, lambda env: env.action_masks()])
+def test_what_an_episode_shows_needs_a_reset(program: Path, scripted: ScriptedCompiler, show: Callable[[PosetRLEnv], object]) -> None:
+    env = PosetRLEnv(programs=program, actions=ACTIONS, session=scripted, render_mode="ansi")
+    assert env.ratio is None
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"^(render|action_mask) called before the first reset$"):
+        show(env)
+    env.reset(seed=1)
+    assert show(env) is not None
+
+
+def test_actions_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "actions.txt").write_bytes(b"\xff")
+    with pytest.raises(TaskError, match=r"^actions='.*actions.txt': no text in UTF-8, expected an action a line: [^\n]*$"):
+        read_actions(tmp_path / "actions.txt")
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -20,7 +20,7 @@ from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
 from mlcb_gym.envs.objective import LEAST_RATIO
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
-from mlcb_gym.envs.record import SMALLER, Observation
+from mlcb_gym.envs.record import SMALLER, Alternative, Observation
 from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
 from mlcb_gym.evaluation import module_metrics
 from mlcb_gym.evaluation.bench import Bench
@@ -230,8 +230,9 @@ def test_failures_keep_their_penalty_and_are_counted_with_their_reasons(rows: Tr
     failed = replace(traces([0.5])[0], error="p0: crash", ratios=())
     for method in ("risky", "as risky"):
         rows.add(method, [failed, *traces(RATIOS)[1:]])
-    assert evaluation.ratios["size"]["risky"][0] == FAILED_RATIO
-    assert evaluation.remark == "failed, and counted with a penalty: 2 episodes (p0: crash)"
+    rows.add_alternative("beside it", [failed, *traces(RATIOS)[1:]], Alternative(arguments={}, columns=SIZE))
+    assert evaluation.ratios["size"]["risky"][0] == evaluation.ratios["size"]["beside it"][0] == FAILED_RATIO
+    assert evaluation.remark == "failed, and counted with a penalty: 3 episodes (p0: crash)"
 
 
 def test_interval_over_one_project_is_not_printed(tmp_path: Path) -> None:

@@ -186,6 +186,16 @@ def test_log_of_json_lines_has_the_ending_of_neither_form(log: Path, tmp_path: P
     assert not (tmp_path / name).exists()
 
 
+def test_line_that_is_no_text_is_named(tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_bytes(json.dumps(ALL_TYPES).encode() + b'\n{"context": "\xff"}\n')
+    with pytest.raises(TaskError, match=r"a.jsonl: line 2 is no observation .*can't decode byte 0xff"):
+        logs.convert(lines, tmp_path / "b.log")
+    lines.write_bytes(b"\xff\n")
+    with pytest.raises(_native.ProtocolError, match="the first line is not LLVM's declaration"):
+        logs.convert(lines, tmp_path / "b.log")
+
+
 def test_file_is_not_converted_into_itself(log: Path, tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     logs.convert(log, lines)

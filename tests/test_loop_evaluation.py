@@ -102,6 +102,11 @@ def test_any_program_is_timed_as_a_whole(always: Path, tmp_path: Path) -> None:
     assert all(seconds and 0 < seconds < 5 for (seconds,) in evaluation.seconds.values())
 
 
+def test_no_random_partition_need_be_timed(always: Path) -> None:
+    evaluation = evaluate_run_time(always, TWO[0], best_of=(), rounds=1, bounds=FEW)
+    assert set(evaluation.seconds) == {BASELINE, AGAIN, LLVM, POLICY, NEVER, ALWAYS, OPTIMUM}
+
+
 OTHERWISE = """
 #include <stdio.h>
 int main(void) {

@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from matplotlib.image import imread
 from rich.console import Console
 
 from mlcb_gym.errors import TrainingError
-from mlcb_gym.evaluation.report import Evaluation
+from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.page import write_report
 from mlcb_gym.reporting.runs import groups, read_shown
 from mlcb_gym.training.run import recipe
@@ -90,6 +92,45 @@ def test_page_is_one_file_with_every_figure_of_its_folders(runs: list[Path], eva
     assert "2 programs of 2 projects" in text
     assert "<td>first</td><td>1.0000</td><td>0.9000</td><td>1.3000</td>" in text
     assert list(tmp_path.iterdir()) == [page]
+
+
+def test_run_that_is_named_twice_is_shown_once(runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs[0].parent)
+    write_report([runs[0], Path(runs[0].name), Path(f"../{runs[0].parent.name}/{runs[0].name}")], tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().count("Actions taken: ") == 1
+
+
+def test_seeds_are_counted_not_runs(runs: list[Path], tmp_path: Path) -> None:
+    again = shutil.copytree(runs[0], tmp_path / "again", symlinks=True)
+    assert [group.seeds for group in groups(map(read_shown, [runs[0], again]))] == ["seed 2"]
+    assert [group.seeds for group in groups(map(read_shown, [*runs, again]))] == ["2 seeds", "seed 1"]
+
+
+def test_folder_of_a_run_and_its_evaluation_is_shown_as_both(runs: list[Path], evaluated: Path, tmp_path: Path) -> None:
+    both = shutil.copytree(runs[0], tmp_path / "both", symlinks=True)
+    shutil.copytree(evaluated, both, dirs_exist_ok=True)
+    write_report([both], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Actions taken: " in text
+    assert "2 programs of 2 projects" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: [],
+        lambda saved: {name: value for name, value in saved.items() if name != "projects"},
+        lambda saved: saved | {"ratios": {"size": {"Oz": [1.0]}}},
+        lambda saved: saved | {"ratios": {"size": {method: ["1.0", "1.0"] for method in saved["seconds"]}}},
+        lambda saved: saved | {"baseline": "O3"},
+    ],
+    ids=["no object", "incomplete", "short", "texts", "no baseline"],
+)
+def test_damaged_evaluation_is_one_line(evaluated: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    saved = json.loads((evaluated / EVALUATION).read_text())
+    (tmp_path / EVALUATION).write_text(json.dumps(change(saved)))
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{EVALUATION}: a damaged evaluation, expected one as `mlcb evaluate` wrote it: [^\n]*$"):
+        write_report([tmp_path], tmp_path / "report.html")
 
 
 def test_folder_without_a_run_is_named(tmp_path: Path) -> None:

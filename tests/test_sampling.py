@@ -3,16 +3,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from math import exp
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mlcb_gym.corpus.programs import Program
+from mlcb_gym import _native
+from mlcb_gym.corpus.programs import Program, resolve
+from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.posetrl import PosetRLEnv
-from mlcb_gym.envs.sampling import Sampler, Sampling, sampler
+from mlcb_gym.envs.sampling import SAMPLERS, Sampler, Sampling, sampler
 from mlcb_gym.errors import TaskError
+from mlcb_gym.session import EpisodeRequest
+from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
 
 SIZES = (400, 100, 200, 300)
@@ -94,3 +99,52 @@ def test_same_seed_gives_the_same_programs_again(rule: Sampling) -> None:
     first = programs()
     assert programs() == first
     assert len(set(first)) > 1
+
+
+class InTurn(Sampler):
+    """Draws the programs one after the other, and keeps what is noted."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self._order, self.noted = iter(range(len(programs))), list[tuple[int, float]]()
+
+    def draw(self, rng: np.random.Generator) -> int:
+        return next(self._order)
+
+    def note(self, index: int, ratio: float) -> None:
+        self.noted.append((index, ratio))
+
+
+EMPTY, LOST, WHOLE = resolve(["embedded/train/fft", "embedded/train/lisp", "embedded/train/sudoku"])
+
+
+class Failing(ScriptedCompiler):
+    """A compiler that has no decision in one program, and is lost on another."""
+
+    def _play(self, compiler: _native.Compiler, spec: TaskSpec, request: EpisodeRequest) -> None:
+        if request.program == LOST.bitcode:
+            compiler.close()
+            return
+        self._horizon = 0 if request.program == EMPTY.bitcode else 1
+        super()._play(compiler, spec, request)
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, programs: Sequence[Program], action: int) -> list[tuple[int, float]]:
+    """What a sampler hears of an episode of one action, or of what goes before it."""
+    rule = InTurn(programs)
+    monkeypatch.setitem(SAMPLERS, "uniform", lambda _: rule)
+    with closing(InlinerEnv(programs=programs, session=Failing())) as env:
+        env.reset()
+        env.step(action)
+    return rule.noted
+
+
+def test_program_that_leaves_nothing_to_decide_is_noted_without_a_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert noted(monkeypatch, [EMPTY, WHOLE], action=0) == [(0, 1.0), (1, 1.0)]
+
+
+def test_program_whose_episode_fails_is_noted_without_a_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert noted(monkeypatch, [WHOLE], action=-1) == [(0, 1.0)]
+
+
+def test_program_whose_compiler_is_lost_is_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert noted(monkeypatch, [LOST, WHOLE], action=0) == [(1, 1.0)]

@@ -101,6 +101,13 @@ def test_sweep_is_read_as_it_was_declared(tmp_path: Path) -> None:
     assert Sweep.read(tmp_path) == sweep
 
 
+@pytest.mark.parametrize("text", ['{"environment"', "[]", '{"environment": {}}', "\udcff"], ids=["cut", "list", "incomplete", "bytes"])
+def test_damaged_sweep_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / DECLARATION).write_text(text, errors="surrogateescape")
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{DECLARATION}: a damaged sweep, expected one as `mlcb sweep` wrote it: [^\n]*$"):
+        Sweep.read(tmp_path)
+
+
 def test_folder_of_a_sweep_or_a_run_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "last").mkdir()
     with pytest.raises(TrainingError, match="holds a sweep or a run already, expected --resume to go on with a sweep, or another folder"):

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -10,13 +11,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import TimeLimit, TransformReward
 from pettingzoo.test import api_test, seed_test
 
 from mlcb_gym._native import Compiler
 from mlcb_gym.envs.aec import CompilerAecEnv
 from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.flattened import FlattenedObservation
 from mlcb_gym.envs.multi_agent import RllibMultiAgentEnv
 from mlcb_gym.envs.objective import Objective
+from mlcb_gym.envs.priority import PriorityEnv
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.testing import ScriptedCompiler
 
@@ -127,3 +131,39 @@ def test_last_agent_is_paid_for_what_it_did(env: TurnsEnv) -> None:
     assert paid == {"selector": 60.0, "splitter": 50.0}
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(np.int64(0))
+
+
+def test_rllib_hears_of_a_limit_of_steps(env: TurnsEnv) -> None:
+    rllib = RllibMultiAgentEnv(TimeLimit(env, max_episode_steps=2))
+    rllib.reset(seed=1)
+    assert rllib.step({"selector": 1})[3] == {"__all__": False}
+    assert rllib.step({"splitter": 1})[3] == {"__all__": True}
+
+
+def test_pettingzoo_hears_of_a_limit_of_steps_and_of_another_reward(env: TurnsEnv) -> None:
+    aec = CompilerAecEnv(TransformReward(TimeLimit(env, max_episode_steps=1), lambda reward: 2 * float(reward)))
+    aec.reset(seed=1)
+    aec.step(1)
+    assert aec.truncations == {"selector": True, "splitter": True}
+    assert aec.rewards == {"selector": 20.0, "splitter": 0.0}
+
+
+def test_arguments_may_limit_the_steps() -> None:
+    arguments = {"programs": "embedded/train/fft", "actions": ["default<Oz>", "stop"], "session": ScriptedCompiler()}
+    with closing(RllibMultiAgentEnv({"id": "PosetRL-v0", "max_episode_steps": 1, **arguments})) as rllib:
+        rllib.reset(seed=1)
+        assert rllib.step({rllib.possible_agents[0]: 0})[3] == {"__all__": True}
+
+
+def test_only_agent_has_the_spaces_of_its_environment() -> None:
+    with closing(PriorityEnv(programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))) as env:
+        for wrapper in (RllibMultiAgentEnv(env), CompilerAecEnv(env)):
+            assert wrapper.action_spaces == {env.agent.name: spaces.Box(0, 1, (1,), np.float32)}
+            assert wrapper.observation_spaces == {env.agent.name: env.observation_space}
+
+
+def test_only_agent_has_the_observations_of_a_wrapper() -> None:
+    with closing(PriorityEnv(programs="embedded/train/fft", session=ScriptedCompiler(horizon=1))) as env:
+        flattened = FlattenedObservation(env)
+        ((_, observation),) = RllibMultiAgentEnv(flattened).reset(seed=1)[0].items()
+        assert flattened.observation_space.contains(observation)

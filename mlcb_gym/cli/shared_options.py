@@ -57,7 +57,7 @@ def training_programs(task: str, programs: list[str] | None) -> list[str]:
     from mlcb_gym.envs import env_class
 
     given = programs or [env_class(task).record.corpus]
-    return [f"{uri}/train" if uri in CORPORA and "train" in CORPORA[uri].splits else uri for uri in given]
+    return [f"{name}/train" if (name := uri.rstrip("/")) in CORPORA and "train" in CORPORA[name].splits else uri for uri in given]
 
 
 def absolute(programs: list[str]) -> list[str]:

@@ -17,9 +17,10 @@ __all__ = ["Program", "ProgramsLike", "resolve", "validation_of"]
 def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """Return the programs of a name.
 
-    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/crc32"``), composed
+    A corpus (``"embedded"``, ``"loops"``), one split of it (``"embedded/train"``), one program of that (``"embedded/train/fft"``), composed
     kernels by number (``"loops/composed/0-99"``), a file (``.c``, ``.cpp``, ``.bc``, ``.ll``), a folder (every such file in it, sorted; with a
-    ``corpus_description.json``, as MLGO's tools write it, the modules listed there), or a sequence of these. Sources are compiled once and cached.
+    ``corpus_description.json``, as MLGO's tools write it, the modules listed there), or a sequence of these, in which a program that is named more
+    than once stands in the first place alone. Sources are compiled once and cached.
     ``compile_flags.txt`` beside a source, or above it in the folder, has the flags that it needs, one a line (see ``compile_flags``).
     In a folder, each sub-folder is a project; a description names them itself under ``"projects"``, an object with the project of each module.
 
@@ -28,29 +29,35 @@ def resolve(uri: ProgramsLike) -> tuple[Program, ...]:
     """
     if isinstance(uri, str | Path | Program):
         return _resolve_one(uri)
-    programs = _apart([(_folder(one), _resolve_one(one)) for one in uri])
-    if not programs:
+    found: dict[str, tuple[str, Program]] = {}
+    for one in uri:
+        for program in _resolve_one(one):
+            found.setdefault(_place(program), (_folder(one), program))
+    if not found:
         raise ProgramError("no program named, expected at least one")
-    return programs
+    return _apart(list(found.values()))
 
 
-def _apart(groups: Sequence[tuple[str, tuple[Program, ...]]]) -> tuple[Program, ...]:
-    """Return the programs of all groups, each with the folder that it is of; those that share a name, or a project's, with one of another folder are
-    told apart by their paths.
+def _place(program: Program) -> str:
+    """Return what two programs have in common that are one: the name in a corpus, or the path of the file."""
+    return program.uri if corpus_of(program.uri) else str(Path(program.uri).resolve())
+
+
+def _apart(found: Sequence[tuple[str, Program]]) -> tuple[Program, ...]:
+    """Return programs that stand behind the folder that each is of; those that share a name, or a project's, with one of another folder are told
+    apart by their paths.
     """
-    names = Counter(program.name for program in {program for _, group in groups for program in group})
+    names = Counter(program.name for _, program in found)
     folders: defaultdict[str, set[str]] = defaultdict(set)
-    for folder, group in groups:
-        for program in group:
-            folders[program.project].add(folder)
+    for folder, program in found:
+        folders[program.project].add(folder)
     return tuple(
         replace(
             program,
             name=program.uri if names[program.name] > 1 else program.name,
             project=f"{folder}: {program.project}" if folder and len(folders[program.project]) > 1 else program.project,
         )
-        for folder, group in groups
-        for program in group
+        for folder, program in found
     )
 
 

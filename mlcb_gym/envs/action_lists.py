@@ -14,7 +14,7 @@ def read_actions(actions: Actions) -> list[str]:
     """Return the texts of an action space, given by the name of a list that ships, a text file with one a line, or themselves.
 
     Raises:
-        TaskError: there is no such list.
+        TaskError: there is no such list, or the file is no text.
     """
     if not isinstance(actions, (str, Path)):
         return list(actions)
@@ -25,4 +25,6 @@ def read_actions(actions: Actions) -> list[str]:
     except OSError:
         names = sorted(p.stem for p in shipped.parent.glob("*.txt"))
         raise TaskError(f"actions={str(actions)!r}: neither a file nor one of {', '.join(names)}") from None
+    except UnicodeDecodeError as error:
+        raise TaskError(f"actions={str(actions)!r}: no text in UTF-8, expected an action a line: {error}") from error
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]

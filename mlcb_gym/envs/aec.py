@@ -25,13 +25,13 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
     def __init__(self, env: "gymnasium.Env[Any, Any] | Mapping[str, Any]") -> None:
         super().__init__()
         self._turns = Turns(env)
-        self.metadata = {"name": self._turns.env.task, "render_modes": ["ansi"], "is_parallelizable": False}
-        self.render_mode = self._turns.env.render_mode
+        self.metadata = {"name": self._turns.compiler.task, "render_modes": ["ansi"], "is_parallelizable": False}
+        self.render_mode = self._turns.compiler.render_mode
         self.possible_agents = list(self._turns.agents)
         self.observation_spaces, self.action_spaces = self._turns.observation_spaces, self._turns.action_spaces
         self.agents: list[str] = []
 
-    def observation_space(self, agent: str) -> spaces.Dict:
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the observation space of an agent."""
         return self.observation_spaces[agent]  # the same object each time: it may be seeded
 
@@ -66,7 +66,7 @@ class CompilerAecEnv(AECEnv[str, Observation, Any]):
 
     def render(self) -> str | None:
         """Return one line: the program, the steps taken, the return so far, and the metrics measured last."""
-        return self._turns.env.render()
+        return self._turns.compiler.render()
 
     def close(self) -> None:
         """Ends the episode and, unless it was given, the compiler."""

@@ -20,11 +20,13 @@ from mlcb_gym.envs.objective import TIMES, Metrics, Objective, ratio_of
 from mlcb_gym.envs.options import CompilerOptions, Options
 from mlcb_gym.envs.record import Action, Observation
 from mlcb_gym.envs.sampling import sampler
-from mlcb_gym.errors import CompilerError, ProgramError, SessionLost, TaskError
+from mlcb_gym.errors import CompilerError, MlcbError, ProgramError, SessionLost, TaskError
 from mlcb_gym.session import Session, Target, WorkerSession
 from mlcb_gym.spec import MASK, Agent
 
 FAILURE_RETURN = -1.0
+UNCHANGED = 1.0
+"""The ratio by which programs are drawn of one that failed, or left nothing to decide."""
 
 
 class CompilerEnv(TaskDeclaration, HalvedEnv):
@@ -66,6 +68,8 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
     """The index of the program, where it was drawn."""
     measured: Metrics
     """The metrics measured last; empty before the end of an episode that is not dense."""
+    has_begun: bool = False
+    """Whether there was an episode: then there is an observation."""
 
     def __init__(
         self,
@@ -94,15 +98,31 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._actions = actions_in(self.action_space)
         self.num_actions = self._actions.number
         self._refused: str | None = None
+        self.measured = {}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an episode runs."""
+        return self._driver.is_running
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is."""
+        """1 for every action that is allowed, ``[num_actions]`` int8; None where every action is.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        self._check_begun("action_mask")
         return self.task_spec.action_mask(self.agent, self.observation)
 
     def action_masks(self) -> np.ndarray:
-        """Return ``action_mask`` as sb3-contrib asks for it: ``[num_actions]`` bool, all true where every action is allowed."""
-        return np.ones(self.num_actions, bool) if self.action_mask is None else self.action_mask.astype(bool)
+        """Return ``action_mask`` as sb3-contrib asks for it: ``[num_actions]`` bool, all true where every action is allowed.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        mask = self.action_mask
+        return np.ones(self.num_actions, bool) if mask is None else mask.astype(bool)
 
     @property
     def ratio(self) -> float | None:
@@ -156,7 +176,7 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
 
     def receive_reset(self) -> tuple[Observation, Info]:
         """The second half of ``reset``: waits for the first observation. A drawn program that has none is drawn again."""
-        message = self._driver.first(None if self._is_given else self._draw)
+        message = self._driver.first(None if self._is_given else self._redraw)
         self.program, self._steps, self._return = self._driver.program, 0, 0.0
         self._observe(message)
         return self.observation, self._info()
@@ -215,9 +235,14 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         return clone
 
     def render(self) -> str | None:  # type: ignore[override]
-        """Return one line: the program, the steps taken, the return so far, and the metrics measured last."""
+        """Return one line: the program, the steps taken, the return so far, and the metrics measured last.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
         if self.render_mode is None:
             return None
+        self._check_begun("render")
         measured = " ".join(f"{name}={value:g}" for name, value in self.measured.items())
         return f"{self.program.name}: step {self._steps}, return {self._return:.4f}, {measured}"
 
@@ -229,19 +254,36 @@ class CompilerEnv(TaskDeclaration, HalvedEnv):
         self._drawn = index = self._sampler.draw(self.np_random)
         return self.programs[index]
 
+    def _redraw(self, error: MlcbError) -> Program:
+        """Draw another program than one that came to this error."""
+        if not isinstance(error, SessionLost):
+            self._note(UNCHANGED)
+        return self._draw()
+
+    def _note(self, ratio: float) -> None:
+        """Note the ratio that a drawn program came to."""
+        if self._drawn is not None:
+            self._sampler.note(self._drawn, ratio)
+
     def _check_running(self, error: str) -> None:
-        if not self._driver.is_running:
+        if not self.is_running:
             raise gymnasium.error.ResetNeeded(error)
+
+    def _check_begun(self, call: str) -> None:
+        if not self.has_begun:
+            raise gymnasium.error.ResetNeeded(f"{call} called before the first reset")
 
     def _observe(self, message: _native.Message) -> None:
         self.agent = self.task_spec.agents[message.agent]
         self.observation, self.measured = self.task_spec.observation(message.agent, message.tensors), message.metrics
+        self.has_begun = True
 
     def _end(self, reward: float, *, truncated: bool = False, error: str | None = None) -> Step:
         self._driver.leave()
         self._return += reward
-        if error is None and self.ratio is not None and self._drawn is not None:
-            self._sampler.note(self._drawn, self.ratio)
+        ratio = self.ratio if error is None else UNCHANGED
+        if ratio is not None and not truncated:
+            self._note(ratio)
         info = self._info() if error is None else self._info() | {"error": error}
         return self.observation, reward, not truncated, truncated, info
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlcb_gym import _native
 from mlcb_gym.corpus.programs import Program
-from mlcb_gym.errors import CompilerError, NoDecisions, SessionLost
+from mlcb_gym.errors import CompilerError, MlcbError, NoDecisions, SessionLost
 from mlcb_gym.session import EpisodeRequest, FunctionSession, RunningEpisode, Session
 from mlcb_gym.spec import TaskSpec
 
@@ -110,11 +110,11 @@ class Driver:
         self._episode, self._successor = self._successor, None
         return True
 
-    def first(self, redraw: Callable[[], Program] | None) -> _native.Message:
+    def first(self, redraw: Callable[[MlcbError], Program] | None) -> _native.Message:
         """Waits for the first observation. Where the program fails or leaves nothing to decide, an episode of another one is started.
 
         Args:
-            redraw: draws a program; None where no other will do.
+            redraw: draws a program in place of one that came to an error; None where no other will do.
 
         Raises:
             CompilerError: the compiler cannot read the program.
@@ -125,16 +125,18 @@ class Driver:
         while True:
             try:
                 return self._first()
-            except (NoDecisions, CompilerError):
+            except (NoDecisions, CompilerError) as error:
                 redraws -= 1
                 if redraw is None or redraws < 0:
                     raise
-            except SessionLost:
+                program = redraw(error)
+            except SessionLost as error:
                 restarts -= 1
                 if redraw is None or restarts < 0 or self._closed:
                     raise
+                program = redraw(error)
             self.timing.redrawn += 1
-            self.begin(redraw())
+            self.begin(program)
 
     def advise(self, advice: int | float) -> None:
         """Sends advice for the last observation. A compiler that is gone is an error of ``receive``."""

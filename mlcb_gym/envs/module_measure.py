@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Metrics of a module as it is given, by the worker alone: no tool of LLVM's is needed."""
 
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,11 +18,15 @@ def module_measure() -> ModuleMeasure:
     return ModuleMeasure("posetrl", {"actions": ["stop"], "vocabulary": toolchain.vocabulary_digest()})
 
 
-def is_empty(module: Path) -> bool:
-    """Return whether a file is bitcode that defines no function."""
+def empty_modules(modules: Iterable[Path]) -> set[Path]:
+    """Return those of some files that are bitcode without a function; one worker reads them all."""
     with closing(module_measure()) as measure:
-        try:
-            measure(module, ())
-        except CompilerError as refused:
-            return WITHOUT_FUNCTION in str(refused)
+        return {module for module in modules if _is_empty(module, measure)}
+
+
+def _is_empty(module: Path, measure: ModuleMeasure) -> bool:
+    try:
+        measure(module, ())
+    except CompilerError as refused:
+        return WITHOUT_FUNCTION in str(refused)
     return False

@@ -26,7 +26,7 @@ class Sampler(Protocol):
         """Return the index of a program."""
 
     def note(self, index: int, ratio: float) -> None:
-        """Note the ratio that an episode on a program ended with; by default it changes nothing."""
+        """Note the ratio that an episode on a program ended with, 1 where it failed or left nothing to decide; by default it changes nothing."""
 
 
 class Uniform(Sampler):
@@ -52,7 +52,7 @@ class BySize(Sampler):
 class ByImprovement(Sampler):
     """A program is as likely as much was gained on it of late: the moving average of its log ratios, of those below 0.
 
-    One that was not drawn yet counts as much as the best of the others.
+    One that was not drawn yet counts as much as the best of the others; one that fails or leaves nothing to decide has no gain.
     """
 
     def __init__(self, programs: Sequence[Program]) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.halves import Info
@@ -17,40 +16,45 @@ class Turns:
     """An episode by agents: the last observation of each, and whether it has acted.
 
     Args:
-        env: what ``gymnasium.make`` returned, or its arguments, as ``{"id": "LoopDistribution-v0", "programs": ...}``. The reward of a step is
-            shared: it is paid to all who have acted.
+        env: what ``gymnasium.make`` returned, or its arguments, as ``{"id": "LoopDistribution-v0", "programs": ...}``. Its wrappers, as a limit of
+            steps, stay in force. The reward of a step is shared: it is paid to all who have acted.
     """
 
     def __init__(self, env: "gymnasium.Env[Any, Any] | Mapping[str, Any]") -> None:
         made: Any = gymnasium.make(**env) if isinstance(env, Mapping) else env
-        self.env: CompilerEnv = made.unwrapped
-        self.agents = {agent.name: agent for agent in self.env.task_spec.agents}
-        self.observation_spaces = {name: agent.observation_space for name, agent in self.agents.items()}
-        self.action_spaces = {name: agent.action_space for name, agent in self.agents.items()}
+        self.env: gymnasium.Env[Observation, Any] = made
+        self.compiler: CompilerEnv = made.unwrapped
+        self.agents = {agent.name: agent for agent in self.compiler.task_spec.agents}
+        self._several = len(self.agents) > 1
+        self.observation_spaces = self._parts(made.observation_space)
+        self.action_spaces = {name: agent.action_space if self._several else made.action_space for name, agent in self.agents.items()}
         self.seen: dict[str, Observation] = {}
         self.acted: set[str] = set()
 
     @property
     def acting(self) -> str:
         """The name of the agent that acts."""
-        return self.env.agent.name
+        return self.compiler.agent.name
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> Info:
         """Starts an episode; returns its ``info``."""
-        _, info = self.env.reset(seed=seed, options=options)
-        self.seen = {name: agent.observation({}) for name, agent in self.agents.items()}
-        self.acted = set()
-        return self._store(info)
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.seen, self.acted = self._parts(observation), set()
+        return self._own(info)
 
     def step(self, action: Any) -> tuple[float, bool, bool, Info]:
         """Takes the action of the agent that acts; returns the reward, ``terminated``, ``truncated`` and ``info``."""
         self.acted.add(self.acting)
-        _, reward, terminated, truncated, info = self.env.step(action)
-        return reward, terminated, truncated, self._store(info)
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.seen[self.acting] = self._parts(observation)[self.acting]
+        return float(reward), terminated, truncated, self._own(info)
 
-    def _store(self, info: Info) -> Info:
-        """Stores the observation; the mask in ``info`` is as long as the agent has choices."""
-        observation = self.env.observation
-        self.seen[self.acting] = observation if len(self.agents) == 1 else observation[self.acting]
-        mask = self.env.agent.mask
-        return info if mask is None else info | {MASK: np.asarray(self.seen[self.acting][mask])}
+    def _parts(self, whole: Any) -> dict[str, Any]:
+        """Return each agent's part of an observation or its space; the parts of those that do not act are all zeros."""
+        return {name: whole[name] if self._several else whole for name in self.agents}
+
+    def _own(self, info: Info) -> Info:
+        """Return ``info`` with a mask that is as long as the agent has choices."""
+        if not self._several or MASK not in info:
+            return info
+        return info | {MASK: info[MASK][: self.agents[self.acting].advice["choices"]]}

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -11,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.driver import Timing
 from mlcb_gym.envs.record import Observation
+from mlcb_gym.errors import TaskError
 from mlcb_gym.session import Session
 
 
@@ -46,7 +48,7 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             raise
         first = self.envs[0]
         self.num_envs = num_envs
-        self.metadata = first.metadata | {"autoreset_mode": autoreset_mode}
+        self.metadata, self.render_mode = first.metadata | {"autoreset_mode": autoreset_mode}, first.render_mode
         self._autoreset = autoreset_mode == AutoresetMode.NEXT_STEP
         self.single_observation_space, self.single_action_space = first.observation_space, first.action_space
         self.observation_space = batch_space(first.observation_space, num_envs)
@@ -64,17 +66,26 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             total.waiting += env.timing.waiting
         return total
 
-    def reset(self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
         """Resets every sub-environment: with ``seed``, ``seed + 1``, ...; or with a list of seeds.
 
         Args:
             options: those of a sub-environment; ``reset_mask``, ``[num_envs]`` bool, beside them has those alone reset where it is true.
+
+        Raises:
+            TaskError: there are not as many seeds, or elements of ``reset_mask``, as sub-environments.
+            gymnasium.error.ResetNeeded: ``reset_mask`` leaves out a sub-environment that has no episode yet.
         """
-        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + i for i in range(self.num_envs)]
+        seeds = seed if isinstance(seed, Sequence) else [None if seed is None else seed + i for i in range(self.num_envs)]
         own_options = {name: value for name, value in (options or {}).items() if name != "reset_mask"} or None
-        chosen = np.flatnonzero((options or {}).get("reset_mask", np.ones(self.num_envs, bool))).tolist()
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, bool)))
+        self._check_length("reset: seed", seeds)
+        self._check_length("reset: reset_mask", mask)
+        chosen = np.flatnonzero(mask).tolist()
+        self._check_each("reset: reset_mask leaves out", [mask[i] or env.has_begun for i, env in enumerate(self.envs)])
         for i in chosen:
             self.envs[i].reseed(seeds[i])
+        for i in chosen:
             self.envs[i].send_reset(own_options)
         infos: dict[str, Any] = {}
         for i in chosen:
@@ -84,8 +95,15 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return stacked([env.observation for env in self.envs]), infos
 
     def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Sends every action, then collects; the action of an ended sub-environment is ignored, and it begins anew."""
+        """Sends every action, then collects; the action of an ended sub-environment is ignored, and it begins anew.
+
+        Raises:
+            TaskError: there are not as many actions as sub-environments.
+            gymnasium.error.ResetNeeded: a sub-environment has no episode, and does not begin anew.
+        """
         resetting = self._ended.copy() if self._autoreset else np.zeros(self.num_envs, dtype=bool)
+        self._check_length("step: actions", actions)
+        self._check_each("step: no episode runs in", [resetting[i] or env.is_running for i, env in enumerate(self.envs)])
         for env, action, reset in zip(self.envs, actions, resetting, strict=True):
             env.send_reset() if reset else env.send(action)
         rewards, terminated, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
@@ -101,10 +119,27 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._ended = terminated | truncated
         return stacked(observations), rewards, terminated, truncated, infos
 
+    def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """Return a line of each sub-environment, see ``CompilerEnv.render``; None where ``render_mode`` is.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there was no episode yet.
+        """
+        return tuple(line for env in self.envs if (line := env.render()) is not None) or None
+
     def close_extras(self, **kwargs: Any) -> None:
         """Ends every episode and, where the first sub-environment owns it, the compiler."""
         for env in reversed(self.envs):
             env.close()
+
+    def _check_length(self, name: str, values: Sequence[Any] | np.ndarray) -> None:
+        if len(values) != self.num_envs:
+            raise TaskError(f"{name} has length {len(values)}, expected {self.num_envs}: one for each sub-environment")
+
+    def _check_each(self, error: str, fine: Sequence[bool]) -> None:
+        """Check all sub-environments before one of them is sent anything: otherwise some of them have taken half a step."""
+        if wrong := [str(i) for i, each in enumerate(fine) if not each]:
+            raise gymnasium.error.ResetNeeded(f"{error} sub-environment {', '.join(wrong)}, expected one that was reset before")
 
     def _add_info(self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int) -> dict[str, Any]:
         """Gymnasium's, which makes three arrays for every entry, but for entries that other sub-environments have made room for."""

@@ -15,7 +15,7 @@ from mlcb_gym import toolchain
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.envs import env_class
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.module_measure import is_empty
+from mlcb_gym.envs.module_measure import empty_modules
 from mlcb_gym.envs.record import Alternative, Observation, ReferencePolicy, TaskRecord
 from mlcb_gym.errors import MlcbError, NoDecisions, ProgramError, SessionLost, TaskError, ToolchainError
 from mlcb_gym.evaluation.bench import Bench
@@ -118,7 +118,8 @@ def _digest(folder: Path, programs: Sequence[Program], *rest: Any) -> str:
 
 def _without_empty(bench: Bench, traces: Sequence[Trace]) -> tuple[list[Trace], list[str]]:
     """Leave programs without a function out of a bench. Return the traces of the others, and the names of those."""
-    kept = [trace.steps > 0 or not is_empty(program.bitcode) for program, trace in zip(bench.programs, traces, strict=True)]
+    empty = empty_modules(program.bitcode for program, trace in zip(bench.programs, traces, strict=True) if not trace.steps)
+    kept = [program.bitcode not in empty for program in bench.programs]
     left_out = [program.name for program, keep in zip(bench.programs, kept, strict=True) if not keep]
     if not any(kept):
         raise ProgramError(f"{', '.join(left_out)}: no function to compile, expected one in at least one program")

@@ -107,7 +107,7 @@ class Contest:
         methods = {BASELINE: self._methods[BASELINE], AGAIN: self._copy(), **self._methods, **fastest}
         drawn = self._drawn[: self._random]
         taken = self._executables.time([*methods.values(), *drawn], rounds, self._rng)
-        mean = {f"random, mean of {len(drawn)}": geomean([taken[path] for path in drawn])}
+        mean = {f"random, mean of {len(drawn)}": geomean([taken[path] for path in drawn])} if drawn else {}
         own = {method: taken[path] for method, path in methods.items()}
         return {**own, **mean, OPTIMUM: own.pop(OPTIMUM)}
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pictures of an evaluation: a curve for each method, or a row for each program."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from math import nan
 from pathlib import Path
@@ -13,16 +14,24 @@ Rows = Mapping[str, Sequence[float | None]]
 MARKERS = "o^xD|sv*P+"
 
 
+LOWEST, HIGHEST = 0.6, 1.2
+"""The ratios that curves are drawn between: the same in all pictures, and no outlier makes differences too small to see."""
+
+
 def plot_curves(path: Path, rows: Rows, *, emphasised: str, title: str, label: str) -> None:
-    """Draws the sorted ratios of every method as a line."""
+    """Draws the sorted ratios of every method as a line; those below ``LOWEST`` and above ``HIGHEST`` are triangles at the edge."""
     from matplotlib import colormaps
 
     with picture(path, (10, 5.5)) as (_, axes):
         for i, (method, ratios) in enumerate(rows.items()):
             width, order = (2.5, 3) if method == emphasised else (1, 2)
-            axes.plot(sorted(r for r in ratios if r is not None), label=method, color=colormaps["tab20"](i), linewidth=width, zorder=order)
+            color, known = colormaps["tab20"](i), sorted(r for r in ratios if r is not None)
+            axes.plot(known, label=method, color=color, linewidth=width, zorder=order)
+            below, above = bisect_left(known, LOWEST), bisect_right(known, HIGHEST)
+            for marker, edge, beyond in (("v", LOWEST, range(below)), ("^", HIGHEST, range(above, len(known)))):
+                axes.plot(beyond, [edge] * len(beyond), marker, color=color, clip_on=False, zorder=order)
         axes.axhline(1.0, color="black", linewidth=0.8)
-        axes.set(title=title, xlabel="programs, sorted for each method", ylabel=label, ylim=(0.6, 1.2))
+        axes.set(title=title, xlabel="programs, sorted for each method; a triangle is beyond the axis", ylabel=label, ylim=(LOWEST, HIGHEST))
         axes.legend(fontsize="small")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from rich.table import Table
 
 from mlcb_gym import atomic
-from mlcb_gym.errors import TaskError
+from mlcb_gym.damaged import reading
+from mlcb_gym.errors import TaskError, TrainingError
 from mlcb_gym.evaluation.plots import plot_curves, plot_programs
 from mlcb_gym.evaluation.statistics import Estimate, Interval, estimate
 
@@ -158,9 +159,16 @@ class Evaluation:
 
     @classmethod
     def read(cls, folder: Path) -> "Evaluation":
-        """Return the evaluation that ``write`` wrote into a folder."""
-        saved = json.loads((folder / EVALUATION).read_text())
-        return cls(**{each.name: saved[each.name] for each in fields(cls) if each.name in saved})
+        """Return the evaluation that ``write`` wrote into a folder.
+
+        Raises:
+            TrainingError: it is damaged.
+        """
+        with reading(folder / EVALUATION, TrainingError, "evaluation", by="`mlcb evaluate`"):
+            saved = json.loads((folder / EVALUATION).read_text())
+            read = cls(**{each.name: saved[each.name] for each in fields(cls) if each.name in saved})
+            read._check()
+        return read
 
     def write(self, folder: Path) -> None:
         """Writes ``evaluation.json``, and ``evaluation.png``: a curve for each method, or, where an optimum is known, a row for each program."""
@@ -179,6 +187,15 @@ class Evaluation:
             plot_programs(path, rows, self.programs, best=self._label(self.optimum), title=self.title, label=label)
         else:
             plot_curves(path, rows, emphasised=self._label(POLICY), title=", ".join(title), label=label)
+
+    def _check(self) -> None:
+        """Check that every method has a number, or None, of each program in each column; raises what ``reading`` takes for damage."""
+        for column, values in self._values().items():
+            for method in {*self.methods, self.baseline}:
+                if len(values[method]) != len(self.projects) or not all(value is None or value >= 0 for value in values[method]):
+                    raise ValueError(f"{column} of {method}: expected a number of each of {len(self.projects)} programs")
+        if len(self.programs) != len(self.projects):
+            raise ValueError(f"{len(self.programs)} programs, expected {len(self.projects)}, as projects")
 
     def _values(self) -> dict[str, Mapping[str, Values]]:
         return {**self.ratios, self.time: self.seconds}

@@ -44,7 +44,7 @@ def evaluate_run_time(
         write_clang_config(config, [folder])
         for program in track(chosen, description="programs", transient=True, disable=not sys.stdout.isatty()):
             with tempfile.TemporaryDirectory(dir=name) as own:
-                contest = Contest(program, Path(own), config=config, random=max(best_of), bounds=bounds or Bounds(), seed=seed)
+                contest = Contest(program, Path(own), config=config, random=max(best_of, default=0), bounds=bounds or Bounds(), seed=seed)
                 for method, taken in contest.seconds(rounds, best_of).items():
                     seconds.setdefault(method, []).append(taken)
                 tried.append(contest.tried)

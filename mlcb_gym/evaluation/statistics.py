@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,11 @@ class Estimate:
 
 def estimate(ratios: Sequence[float], projects: Sequence[str], *, seed: int = 0) -> Estimate:
     """Return the geometric mean of ``ratios``, one per program of ``projects``. The same seed pairs the resamples of two methods."""
+    return _estimate(tuple(ratios), tuple(projects), seed)
+
+
+@lru_cache(maxsize=256)  # a table, its JSON and its picture show the same estimates
+def _estimate(ratios: tuple[float, ...], projects: tuple[str, ...], seed: int) -> Estimate:
     logs = np.log(np.asarray(ratios, dtype=float))
     names, project = np.unique(projects, return_inverse=True)
     by_program, by_project = (_bootstrap(logs, groups, seed) for groups in (np.arange(len(logs)), project))

@@ -47,12 +47,14 @@ class TraceRows:
         by_program = list(zip(*tried, strict=True))
         best = [min(traces, key=lambda trace: trace.scored_in(*self._columns[self._first])) for traces in by_program]
         ratios = {column: [trace.scored_in(*pair) for trace in best] for column, pair in self._columns.items()}
-        failures = [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in best if trace.error]
-        self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=failures)
+        self.evaluation.add(method, ratios, seconds=[_sum([t.seconds for t in traces]) for traces in by_program], failures=_failures(best))
 
     def add_alternative(self, method: str, traces: Sequence[Trace], alternative: Alternative) -> None:
-        """Adds another outcome of the episodes than the one of their decisions; and the same with its guard, where it is not guarded itself."""
-        self.evaluation.add(method, {column: [trace.scored_in(*pair) for trace in traces] for column, pair in alternative.columns.items()})
+        """Adds another outcome of the episodes than the one of their decisions; and the same with its guard, where it is not guarded itself. A failed
+        episode is in ``failures``.
+        """
+        ratios = {column: [trace.scored_in(*pair) for trace in traces] for column, pair in alternative.columns.items()}
+        self.evaluation.add(method, ratios, failures=_failures(traces))
         if alternative.guarded:
             self.evaluation.add(f"{method}, guarded", {self._first: [trace.scored_in(*alternative.guarded) for trace in traces]})
 
@@ -73,6 +75,11 @@ class TraceRows:
         """Adds the baseline: 1 by definition, so that of its episodes only the seconds are taken."""
         ones: Mapping[str, Sequence[float | None]] = {column: [1.0] * len(self.evaluation.programs) for column in self._columns}
         self.evaluation.add(self.evaluation.baseline, ones, seconds=[trace.seconds for trace in traces or ()])
+
+
+def _failures(traces: Sequence[Trace]) -> list[str]:
+    """Return the program and the reason of each episode that failed."""
+    return [f"{trace.program}: {trace.error.removeprefix(f'{trace.program}: ')}" for trace in traces if trace.error]
 
 
 def _sum(seconds: Sequence[float | None]) -> float | None:

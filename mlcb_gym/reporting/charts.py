@@ -29,8 +29,7 @@ def learning_curves(groups: Sequence[Group]) -> str:
         for group in groups:
             steps, curves = group.curve
             mean = np.exp(np.mean(np.log(curves), axis=0))
-            seeds = f"{len(curves)} seeds" if len(curves) > 1 else f"seed {group.runs[0].run.recipe.seed}"
-            (line,) = axes.plot(steps, mean, marker=".", label=f"{group.title} ({seeds})")
+            (line,) = axes.plot(steps, mean, marker=".", label=f"{group.title} ({group.seeds})")
             axes.fill_between(steps, np.min(curves, axis=0), np.max(curves, axis=0), color=line.get_color(), alpha=0.2, linewidth=0)
         axes.axhline(1.0, color="black", linewidth=0.8)
         axes.set(xlabel="environment steps", ylabel=f"validation: {RATIO}")

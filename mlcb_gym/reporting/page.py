@@ -14,7 +14,7 @@ from rich.table import Table
 from mlcb_gym import __version__, atomic
 from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.charts import actions_taken, drawn, learning_curves, time_parts
-from mlcb_gym.reporting.runs import Group, groups, read_shown
+from mlcb_gym.reporting.runs import Group, groups, holds_run, read_shown
 from mlcb_gym.training.sweep import DECLARATION, Sweep
 from mlcb_gym.training.sweep_results import draw, read_outcomes, table
 
@@ -37,15 +37,17 @@ class Rows:
 
 
 def write_report(folders: Sequence[Path], output: Path) -> None:
-    """Write a page about folders of `mlcb train`, `mlcb sweep` and `mlcb evaluate`, in any order.
+    """Write a page about folders of `mlcb train`, `mlcb sweep` and `mlcb evaluate`, in any order. One that is named twice is shown once.
 
     Raises:
         TrainingError: a folder holds none of these.
     """
-    sweeps = [folder for folder in folders if (folder / DECLARATION).exists()]
-    evaluations = [folder for folder in folders if (folder / EVALUATION).exists()]
-    runs = [read_shown(folder) for folder in folders if folder not in sweeps + evaluations]
-    together = groups(runs)
+    named: dict[Path, Path] = {}
+    for folder in folders:
+        named.setdefault(folder.resolve(), folder)
+    sweeps = [folder for folder in named.values() if (folder / DECLARATION).exists()]
+    evaluations = [folder for folder in named.values() if (folder / EVALUATION).exists()]
+    together = groups(read_shown(folder) for folder in named.values() if holds_run(folder) or folder not in sweeps + evaluations)
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True).from_string(TEMPLATE.read_text())
     text = page.render(
         version=__version__,

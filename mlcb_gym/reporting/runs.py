@@ -58,6 +58,12 @@ class Group:
         run = self._first
         return f"{run.spec['task']}, {run.recipe.algorithm}"
 
+    @property
+    def seeds(self) -> str:
+        """The number of the seeds, or the only one."""
+        seeds = {shown.run.recipe.seed for shown in self.runs}
+        return f"{len(seeds)} seeds" if len(seeds) > 1 else f"seed {self._first.recipe.seed}"
+
     @cached_property
     def curve(self) -> tuple[list[float], list[list[float]]]:
         """The environment steps of the validations that all runs have come to, and the ratios of each run there."""
@@ -86,6 +92,11 @@ class Group:
     @property
     def _first(self) -> Run:
         return self.runs[0].run
+
+
+def holds_run(folder: Path) -> bool:
+    """Return whether a folder holds a run with a checkpoint, beside what else it may hold."""
+    return Checkpoints(folder).path("last") is not None
 
 
 def read_shown(folder: Path) -> Shown:
@@ -122,8 +133,7 @@ def groups(shown: Iterable[Shown]) -> list[Group]:
         run = each.run
         alike = [asdict(run.environment), run.recipe.algorithm, asdict(replace(run.recipe, seed=0)), run.validation, run.begun_with.get("weights")]
         key = json.dumps([*alike, run.commit, dict(run.provenance)], sort_keys=True)
-        if each.folder not in (other.folder for other in found.setdefault(key, [])):
-            found[key].append(each)
+        found.setdefault(key, []).append(each)
     return [Group(runs) for runs in found.values()]
 
 

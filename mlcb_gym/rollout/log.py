@@ -166,8 +166,8 @@ def convert(source: Path, target: Path) -> None:
 
 
 def _from_json_lines(source: Path, target: Path) -> None:
-    with source.open() as lines:
-        header = next(lines, "")
+    with source.open("rb") as lines:
+        header = next(lines, b"").decode(errors="replace")
         with closing(_native.LogWriter(str(target), header.strip())) as log:
             for number, line in enumerate(lines, 2):
                 try:

@@ -8,7 +8,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from mlcb_gym import damaged
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
@@ -34,10 +35,7 @@ MODULE = Path("learner_group") / "learner" / "rl_module" / "default_policy"
 """The RLModule in RLlib's checkpoint of an algorithm."""
 
 #: What parsers and unpicklers raise where bytes are missing or wrong.
-_DAMAGE = (
-    *(EOFError, OSError, ValueError, LookupError, AttributeError, TypeError, RuntimeError, ImportError, AssertionError),
-    *(pickle.UnpicklingError, SafetensorError),
-)
+_DAMAGE = (*damaged.DAMAGE, EOFError, OSError, RuntimeError, ImportError, AssertionError, pickle.UnpicklingError, SafetensorError)
 
 
 class Checkpoints:
@@ -136,14 +134,9 @@ def read_network(checkpoint: Path) -> PolicyNetwork:
     return network.eval()
 
 
-@contextmanager
-def reading(checkpoint: Path, error: type[MlcbError]) -> Iterator[None]:
+def reading(checkpoint: Path, error: type[MlcbError]) -> AbstractContextManager[None]:
     """Raise whatever a truncated or damaged checkpoint leads to as an ``error`` of one line."""
-    try:
-        yield
-    except _DAMAGE as why:
-        said = str(why).partition("\n")[0]
-        raise error(f"{checkpoint}: a damaged checkpoint, expected one as train wrote it: {type(why).__name__}: {said}") from why
+    return damaged.reading(checkpoint, error, "checkpoint", by="train", damage=_DAMAGE)
 
 
 def read_run(checkpoint: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ray import tune
 from ray.tune import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneConfig, Tuner
 
 from mlcb_gym import atomic
+from mlcb_gym.damaged import reading
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.loop import Budget
 from mlcb_gym.training.ray_session import start_ray
@@ -96,16 +97,17 @@ class Sweep:
         """Return the sweep in a folder.
 
         Raises:
-            TrainingError: there is none.
+            TrainingError: there is none, or it is damaged.
         """
         check_folder(output, resume=True)
-        saved = json.loads((output / DECLARATION).read_text())
-        return cls(
-            environment=Environment(**saved["environment"]),
-            recipe=recipe(saved["algorithm"], saved["recipe"]),
-            budget=Budget(**saved["budget"]),
-            **{name: saved[name] for name in ("validation", "space", "trials", "scheduler", "searcher")},
-        )
+        with reading(output / DECLARATION, TrainingError, "sweep", by="`mlcb sweep`"):
+            saved = json.loads((output / DECLARATION).read_text())
+            return cls(
+                environment=Environment(**saved["environment"]),
+                recipe=recipe(saved["algorithm"], saved["recipe"]),
+                budget=Budget(**saved["budget"]),
+                **{name: saved[name] for name in ("validation", "space", "trials", "scheduler", "searcher")},
+            )
 
     def resumed(self, output: Path, *, callbacks: Sequence[Callback] = ()) -> Tuner:
         """Return the tuner that goes on with the trials that have not ended, and begins those that failed anew.

@@ -16,7 +16,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 
 from mlcb_gym.agents.network import PolicyNetwork
-from mlcb_gym.envs.module_measure import is_empty
+from mlcb_gym.envs.module_measure import empty_modules
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.rollout.play import Decide, episode, persistent, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean
@@ -221,7 +221,8 @@ def ratios(programs: Sequence[Any], traces: Sequence[Trace]) -> list[float]:
     Raises:
         ProgramError: a program cannot be begun, or none defines a function.
     """
-    found = [_scored(trace) for program, trace in zip(programs, traces, strict=True) if trace.ratios or not is_empty(program.bitcode)]
+    empty = empty_modules(program.bitcode for program, trace in zip(programs, traces, strict=True) if not trace.ratios)
+    found = [_scored(trace) for program, trace in zip(programs, traces, strict=True) if trace.ratios or program.bitcode not in empty]
     if not found:
         raise ProgramError(f"{', '.join(trace.program for trace in traces)}: no function to validate on, expected one in at least one program")
     return found
