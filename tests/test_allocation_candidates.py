@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcb_gym.corpus.corpora import embedded
 from mlcb_gym.envs.eviction import EvictionEnv
 from mlcb_gym.envs.priority import PriorityEnv, as_llvm
 from mlcb_gym.envs.rl4real import RL4ReAlEnv, heuristic
@@ -20,10 +21,12 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
 from mlcb_gym.session import WorkerSession
+from mlcb_gym.session.objects import loaded_sections
 from mlcb_gym.spec import bind
 from tests.support.allocation import CLANG, ROUNDING, function_sizes, stock, without_minsize
 from tests.support.asking import compile_asking
 from tests.support.episodes import finish
+from tests.support.known_output import compile_
 
 PROGRAM = "embedded/validation/text_codec"
 METRICS = ("executed_candidates", "executed_beside")
@@ -111,3 +114,44 @@ def test_evaluation_has_rows_of_candidates_and_fixed_allocators() -> None:
     assert costs["candidates: 4"] <= costs["best of 2 fixed"] <= costs["best of 1 fixed"] <= 1
     assert costs["csr 32768, guarded"] <= min(1, costs["csr 32768"]) + ROUNDING
     assert np.isfinite(list(costs.values())).all()
+
+
+@pytest.mark.parametrize("program", ["test/aes", "test/forth", "train/lisp"])
+def test_object_takes_no_more_bytes_with_its_padding_and_constants(program: str, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]], candidates=4)
+    sizes = []
+    for name, options in (("own", [f"--config={config}"]), ("stock", [])):
+        compile_(embedded(f"embedded/{program}")[0], *options, "-O2", "-w", "-c", output=tmp_path / name)
+        sizes.append(sum(loaded_sections(tmp_path / name).values()))
+    assert sizes[0] <= sizes[1]
+
+
+def test_guard_measures_by_stocks_allocator_whatever_another_would_decide(tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in ("rl4real", "function_size")], candidates=3)
+    command: list[str | Path] = [
+        CLANG,
+        f"--config={config}",
+        "-Oz",
+        "-w",
+        "-Rpass=mlcb",
+        "-c",
+        embedded("embedded/test/aes")[0],
+        "-o",
+        tmp_path / "aes.o",
+    ]
+    measured = set()
+    for options in ([], ["-mllvm", "-mlcb-regalloc-decider=last"]):
+        said = subprocess.run([*command, *options], check=True, capture_output=True, text=True, timeout=60).stderr
+        measured.update(re.findall(r"candidate 1: .*", said))
+    assert len(measured) == 1
+
+
+def test_function_that_is_not_in_elf_keeps_greedys_allocation(fast: Path, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]], guard=True)
+    command: list[str | Path] = [CLANG, "--target=x86_64-apple-macosx13", "-O2", "-w", "-ffreestanding", "-c", fast]
+    done = subprocess.run(
+        [*command, f"--config={config}", "-Rpass=mlcb", "-o", tmp_path / "own.o"], check=True, capture_output=True, text=True, timeout=60
+    )
+    subprocess.run([*command, "-o", tmp_path / "stock.o"], check=True, timeout=60)
+    assert "policy: failed; kept: greedy" in done.stderr
+    assert (tmp_path / "own.o").read_bytes() == (tmp_path / "stock.o").read_bytes()

@@ -13,6 +13,7 @@ from mlcb_gym.envs import environments
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
     {"atomic", "errors", "json_lines", "limits", "picture", "pipelines", "regular_file"},
+    {"damaged"},
     {"_native"},
     {"toolchain"},
     {"spec"},

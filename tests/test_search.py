@@ -299,7 +299,7 @@ def test_decisions_without_a_declaration_are_refused(tmp_path: Path) -> None:
 def test_damaged_file_of_decisions_is_named(name: str, kept: int, tmp_path: Path) -> None:
     list(search_all(look_ahead(ForkingToy()), TOYS[:1], tmp_path))
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:kept])
-    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{name}: damaged, expected what `mlcb search` wrote: .*$"):
+    with pytest.raises(TrainingError, match=rf"^{tmp_path}/{name}: a damaged .*, expected one as `mlcb search` wrote it: .*$"):
         warm_start(Environment("KnownOptimum-v0"), recipe("ppo"), tmp_path)
 
 

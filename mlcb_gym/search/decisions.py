@@ -12,6 +12,7 @@ import numpy as np
 
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.programs import Program
+from mlcb_gym.damaged import reading
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.errors import MlcbError, NoDecisions, SessionLost, TaskError, TrainingError
 from mlcb_gym.rollout.play import ATTEMPTS
@@ -185,11 +186,9 @@ def _columns(rows: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _read(file: Path) -> list[Decision]:
-    try:
-        with file.open("rb") as stream, np.load(stream) as columns:  # of a damaged file NumPy would leave its own stream open
-            return _decisions({name: columns[name] for name in columns.files})
-    except _DAMAGE as error:
-        raise TrainingError(f"{file}: damaged, expected what `mlcb search` wrote: {type(error).__name__}: {error}") from error
+    # Of a damaged file NumPy would leave a stream of its own open.
+    with reading(file, TrainingError, "file of decisions", by="`mlcb search`", damage=_DAMAGE), file.open("rb") as stream, np.load(stream) as columns:
+        return _decisions({name: columns[name] for name in columns.files})
 
 
 def _decisions(rows: Mapping[str, np.ndarray]) -> list[Decision]:

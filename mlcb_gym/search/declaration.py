@@ -9,6 +9,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 from mlcb_gym import atomic
+from mlcb_gym.damaged import reading
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.spec import bind
@@ -48,12 +49,11 @@ class Declaration:
         Raises:
             TrainingError: the folder has none, or a damaged one.
         """
-        try:
-            return cls(**json.loads((folder / FILE).read_text()))
-        except FileNotFoundError:
-            raise TrainingError(f"{folder}: decisions without {FILE}, which says what they are of, expected those of a new `mlcb search`") from None
-        except (OSError, ValueError, TypeError) as error:
-            raise TrainingError(f"{folder / FILE}: damaged, expected what `mlcb search` wrote: {error}") from error
+        file = folder / FILE
+        if not file.exists():
+            raise TrainingError(f"{folder}: decisions without {FILE}, which says what they are of, expected those of a new `mlcb search`")
+        with reading(file, TrainingError, "declaration of decisions", by="`mlcb search`"):
+            return cls(**json.loads(file.read_text()))
 
     def write(self, folder: Path) -> None:
         """Declare what the decisions in a folder are of."""

@@ -79,8 +79,8 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::runnerFor(const TaskRegistrati
 }
 
 Expected<bool> PolicySet::names(const TaskRegistration &Task) {
-  if (isEmpty() || any_of(Claimed, [&](const auto &Each) { return Each.second == Task.name(); }))
-    return !isEmpty();
+  if (any_of(Claimed, [&](const auto &Each) { return Each.second == Task.name(); }))
+    return true;
   for (const std::string &Uri : Runners) {
     if (isClaimedByOther(Uri, Task.name()))
       continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/CodeReader.h"
 
+#include "llvm/measure/FunctionBytes.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/CodeGen/AsmPrinter.h"
@@ -11,7 +13,6 @@
 #include "llvm/MC/MCExpr.h"
 #include "llvm/MC/MCObjectStreamer.h"
 #include "llvm/MC/MCSection.h"
-#include "llvm/MC/MCSymbolELF.h"
 #include "llvm/MC/MCValue.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -81,13 +82,11 @@ static TextSection textSection(StringRef Name) {
 }
 
 void CodeReader::readText(const MCAssembler &Layout, Entry &E) {
-  int64_t Bytes = 0;
-  const MCExpr *Expr = static_cast<const MCSymbolELF *>(E.Symbol)->getSize();
-  bool Known = Expr && Expr->evaluateKnownAbsolute(Bytes, Layout);
+  const std::optional<uint64_t> Bytes = symbolBytes(Layout, *E.Symbol);
   E.Start = Layout.getSymbolOffset(*E.Symbol);
-  E.Code.Text.Bytes = Bytes;
+  E.Code.Text.Bytes = Bytes.value_or(0);
   E.Code.Section = textSection(E.Symbol->getSection().getName());
-  E.Code.Composable &= Known && E.Code.Section != TextSection::Other;
+  E.Code.Composable &= Bytes && E.Code.Section != TextSection::Other;
 }
 
 namespace {

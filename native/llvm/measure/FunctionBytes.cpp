@@ -9,9 +9,9 @@
 #include "llvm/MC/MCSection.h"
 #include "llvm/MC/MCSymbolELF.h"
 #include "llvm/MC/MCValue.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <map>
-#include <optional>
 
 using namespace llvm;
 
@@ -28,9 +28,7 @@ public:
     const MCSymbol *Symbol = Layout.getContext().lookupSymbol(Name);
     if (!Symbol || !Symbol->isInSection())
       return;
-    int64_t Size = 0;
-    if (const MCExpr *Known = static_cast<const MCSymbolELF *>(Symbol)->getSize(); Known && Known->evaluateKnownAbsolute(Size, Layout))
-      Bytes.back() = Size;
+    Bytes.back() = symbolBytes(Layout, *Symbol).value_or(0);
     Begins[{&Symbol->getSection(), Layout.getSymbolOffset(*Symbol)}] = Bytes.size() - 1;
   }
 
@@ -95,6 +93,14 @@ private:
 };
 
 } // namespace
+
+std::optional<uint64_t> symbolBytes(const MCAssembler &Layout, const MCSymbol &Symbol) {
+  if (Layout.getContext().getObjectFileType() != MCContext::IsELF)
+    reportFatalUsageError("mlcb: functions are measured in objects of the format ELF alone, expected a target that has it");
+  int64_t Bytes = 0;
+  const MCExpr *Size = static_cast<const MCSymbolELF &>(Symbol).getSize();
+  return Size && Size->evaluateKnownAbsolute(Bytes, Layout) ? std::optional<uint64_t>(Bytes) : std::nullopt;
+}
 
 std::vector<uint64_t> functionBytes(const MCAssembler &Layout, ArrayRef<std::string> Names) {
   Shares All(Layout);

@@ -38,6 +38,15 @@ struct FunctionCode {
   uint8_t NumFarJumps = 0;
   bool Composable = false; // whether this is all that it adds
   std::array<FarJump, MaxFarJumps> FarJumps;
+
+  /// All that it adds, with the padding behind its text, but for the common part of frame descriptions.
+  uint64_t bytes() const {
+    const uint64_t Alignment = uint64_t(1) << Text.LogAlign;
+    uint64_t Sum = (Text.Bytes + Alignment - 1) / Alignment * Alignment + JumpTables.Bytes + OtherPool.Bytes + FrameBytes;
+    for (const Piece &Pool : Pools)
+      Sum += Pool.Bytes;
+    return Sum;
+  }
 };
 
 } // namespace mlcb::measure

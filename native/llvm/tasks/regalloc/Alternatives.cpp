@@ -34,7 +34,7 @@ Allocations allocate(const Module &M, TargetMachine &Machine, const Alternative 
         Reader.read(Streamer, [](const Function &, StringRef) { return std::nullopt; });
         for (const measure::CodeReader::Entry &Read : Reader.functions())
           if (const auto Known = Found.find(Read.F->getName().str()); Known != Found.end())
-            Known->second.Bytes = Read.Code.Text.Bytes + Read.Code.FrameBytes;
+            Known->second.Bytes = Read.Code.bytes();
       });
   return Found;
 }

@@ -55,7 +55,7 @@ bool canBeTried(Module &M) {
   return Decided && !hasFailed(M);
 }
 
-/// Found once for both tasks: the conversations of the first still hold it when the second begins.
+/// Found once for all tasks: the conversations of the first still hold it when the second begins.
 std::shared_ptr<const Division> divide(Module &M, TargetMachine &Machine) {
   auto Found = divisionOf(M);
   if (!Found) {

@@ -12,7 +12,7 @@ class TargetMachine;
 namespace mlcb {
 
 /// The conversation with the policy that the command line names for a task, until its last owner goes; none where it names none. A failure
-/// ends the compilation. With -mlcb-guard, only those functions are asked about that the policies of both tasks together make better (betterFunctions);
+/// ends the compilation. With -mlcb-guard, only those functions are asked about that the policies of all tasks together make better (betterFunctions);
 /// with -mlcb-candidates the policies are the first of so many alternatives, and fixed allocators the others.
 RegallocConversations regallocOfCommandLine(llvm::StringRef Task, llvm::Module &M, llvm::TargetMachine &Machine);
 

@@ -6,14 +6,13 @@
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 
-#include <algorithm>
-
 using namespace llvm;
 
 namespace mlcb::rl4real {
 
 static constexpr double EvictionMargin = 4;  // what is evicted is often worse off than by a spill: others were allocated around it
 static constexpr unsigned MostEvictions = 4; // of a live range
+static constexpr size_t MostEvicted = 8;     // at once
 
 Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, SplitLimits MaxSplits)
     : A(A), Facts(Facts), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
@@ -128,20 +127,24 @@ Choices Allocation::choices(const LiveInterval &Range) {
   const ArrayRef<MCPhysReg> Order = A.order(Range.reg());
   SmallVector<MCPhysReg, 16> Hints;
   const bool HasToBeHinted = A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
-  const auto Add = [&](MCPhysReg R, bool Hinted) {
-    if (const std::optional<double> Evicts = evictionCost(Range, R))
-      Legal.Colours.push_back({R, Costs[R], saves(R), *Evicts, Hinted});
+  const auto IsHint = [&](MCPhysReg R) { return is_contained(Order, R); };
+  const auto IsOther = [&](MCPhysReg R) { return !HasToBeHinted && !is_contained(Hints, R); };
+  const auto Add = [&](auto CostOfEviction) {
+    const auto AddOne = [&](MCPhysReg R, bool Hinted) {
+      if (const std::optional<double> Evicts = CostOfEviction(R))
+        Legal.Colours.push_back({R, Costs[R], saves(R), *Evicts, Hinted});
+    };
+    for (const MCPhysReg R : make_filter_range(Hints, IsHint))
+      AddOne(R, true);
+    for (const MCPhysReg R : make_filter_range(Order, IsOther))
+      AddOne(R, false);
   };
-  for (const MCPhysReg R : Hints)
-    if (is_contained(Order, R))
-      Add(R, true);
-  for (const MCPhysReg R : Order)
-    if (!HasToBeHinted && !is_contained(Hints, R))
-      Add(R, false);
-  std::ranges::stable_partition(Legal.Colours, [](const Candidate &Each) { return Each.Evicts == 0; });
+  Add([&](MCPhysReg R) { return A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free ? std::optional(0.0) : std::nullopt; });
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
   const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.price() == 0; });
+  if (!IsAtEase && Legal.CanSpill)
+    Add([&](MCPhysReg R) { return evictionCost(Range, R); });
   if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits.OfRange && Done.Splits < MaxSplits.OfFunction)
     Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
   return Legal;
@@ -152,22 +155,19 @@ double Allocation::saves(MCPhysReg Register) const {
   return IsFirstUse * (measure::StoreWeight + measure::LoadWeight);
 }
 
-/// The cost of a spill of those that have a register, if it is far below that of this one; 0 where it is free.
+/// The cost of a spill of those that have a register, if they are few and it is far below that of this one.
 std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register) {
-  const LiveRegMatrix::InterferenceKind Kind = A.Matrix.checkInterference(Range, Register);
-  if (Kind == LiveRegMatrix::IK_Free)
-    return 0;
-  if (Kind != LiveRegMatrix::IK_VirtReg || !Range.isSpillable())
+  if (A.Matrix.checkInterference(Range, Register) != LiveRegMatrix::IK_VirtReg)
     return std::nullopt;
+  const auto Others = interferers(A, Range, Register, MostEvicted + 1);
   const auto MayBeEvicted = [&](const LiveInterval *Other) {
     return Other->isSpillable() && !Given.contains(Other->reg()) && Evictions.lookup(Other->reg()) < MostEvictions;
   };
+  if (Others.size() > MostEvicted || !all_of(Others, MayBeEvicted))
+    return std::nullopt;
   double Cost = 0;
-  for (const LiveInterval *Other : interferers(A, Range, Register)) {
-    if (!MayBeEvicted(Other))
-      return std::nullopt;
+  for (const LiveInterval *Other : Others)
     Cost += std::max(Facts.of(*Other).SpillCost, 0.0F);
-  }
   return EvictionMargin * Cost < Facts.of(Range).SpillCost ? std::optional(Cost) : std::nullopt;
 }
 

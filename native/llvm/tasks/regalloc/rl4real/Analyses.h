@@ -46,11 +46,12 @@ struct Analyses {
   }
 };
 
-/// The live ranges in the way of one that is to have a register.
-inline llvm::SmallVector<const llvm::LiveInterval *, 8> interferers(const Analyses &A, const llvm::LiveInterval &Range, llvm::MCRegister Register) {
+/// The live ranges in the way of one that is to have a register; so many of them at most for each of the register's units.
+inline llvm::SmallVector<const llvm::LiveInterval *, 8> interferers(const Analyses &A, const llvm::LiveInterval &Range, llvm::MCRegister Register,
+                                                                    unsigned Most = UINT_MAX) {
   llvm::SmallVector<const llvm::LiveInterval *, 8> Found;
   for (const llvm::MCRegUnit Unit : A.MRI.getTargetRegisterInfo()->regunits(Register))
-    for (const llvm::LiveInterval *Other : A.Matrix.query(Range, Unit).interferingVRegs())
+    for (const llvm::LiveInterval *Other : A.Matrix.query(Range, Unit).interferingVRegs(Most))
       if (!llvm::is_contained(Found, Other))
         Found.push_back(Other);
   return Found;

@@ -2,6 +2,7 @@
 #include "llvm/tasks/regalloc/rl4real/Pass.h"
 
 #include "llvm/deploy/PolicySet.h"
+#include "llvm/process/ForkedProbe.h"
 #include "llvm/task/Remark.h"
 #include "llvm/tasks/regalloc/AllocatorScope.h"
 #include "llvm/tasks/regalloc/Scope.h"
@@ -100,7 +101,7 @@ static void report(const MachineFunction &MF, const Counts &Done) {
 }
 
 static std::unique_ptr<raw_ostream> openTriplets() {
-  if (TripletFile.empty())
+  if (TripletFile.empty() || isProbe())
     return nullptr;
   std::error_code Failed;
   auto Opened = std::make_unique<raw_fd_ostream>(TripletFile, Failed, sys::fs::OF_Append);
