@@ -2,6 +2,8 @@
 // The bytes that one function adds to an object file.
 #pragma once
 
+#include "llvm/Support/Alignment.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +43,7 @@ struct FunctionCode {
 
   /// All that it adds, with the padding behind its text, but for the common part of frame descriptions.
   uint64_t bytes() const {
-    const uint64_t Alignment = uint64_t(1) << Text.LogAlign;
-    uint64_t Sum = (Text.Bytes + Alignment - 1) / Alignment * Alignment + JumpTables.Bytes + OtherPool.Bytes + FrameBytes;
+    uint64_t Sum = llvm::alignTo(Text.Bytes, llvm::Align(uint64_t(1) << Text.LogAlign)) + JumpTables.Bytes + OtherPool.Bytes + FrameBytes;
     for (const Piece &Pool : Pools)
       Sum += Pool.Bytes;
     return Sum;
