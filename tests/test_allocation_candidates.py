@@ -126,6 +126,26 @@ def test_object_takes_no_more_bytes_with_its_padding_and_constants(program: str,
     assert sizes[0] <= sizes[1]
 
 
+@pytest.mark.parametrize("program", ["train/lisp", "train/red_black_tree", "test/btree"])
+def test_object_takes_no_more_bytes_where_code_is_outlined(program: str, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["eviction"]], candidates=4)
+    # This machine's headers, for a library of the target's need not be here.
+    headers = ("-nostdlibinc", "-isystem", "/usr/include", "-isystem", "/usr/include/x86_64-linux-gnu", "-D__x86_64__")
+    sizes = []
+    for name, options in (("own", [f"--config={config}"]), ("stock", [])):
+        compile_(embedded(f"embedded/{program}")[0], "--target=aarch64-linux-gnu", *headers, *options, "-Oz", "-w", "-c", output=tmp_path / name)
+        sizes.append(sum(loaded_sections(tmp_path / name).values()))
+    assert sizes[0] <= sizes[1]
+
+
+def test_each_policy_says_once_what_it_decided(rare_call: Path, tmp_path: Path) -> None:
+    tasks = ("eviction", "priority", "rl4real")
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in tasks], guard=True)
+    command: list[str | Path] = [CLANG, f"--config={config}", "-O2", "-Rpass=mlcb", "-c", rare_call, "-o", tmp_path / "rare.o"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stderr
+    assert sorted(re.findall(r"remark: (\w+): \d+ decisions?", said)) == list(tasks)
+
+
 def test_guard_measures_by_stocks_allocator_whatever_another_would_decide(tmp_path: Path) -> None:
     config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in ("rl4real", "function_size")], candidates=3)
     command: list[str | Path] = [

@@ -124,3 +124,13 @@ def test_registers_take_no_more_code(name: str, level: str, tmp_path: Path) -> N
     for output, config in (("stock.o", None), ("guarded.o", tmp_path / "mlcb.cfg")):
         clang(config, tmp_path, "-w", level, "-c", program, "-o", output)
     assert object_size(tmp_path / "guarded.o") <= object_size(tmp_path / "stock.o")
+
+
+@pytest.mark.parametrize(("tasks", "candidates"), [("posetrl", 0), ("function_posetrl", 3), ("function_size", 3), ("rl4real eviction", 3)])
+def test_policies_decide_where_frames_pass_a_limit_and_pass_it_no_more_often(tasks: str, candidates: int, tmp_path: Path) -> None:
+    (program,) = corpora.embedded("embedded/test/btree")
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in tasks.split()], guard=True, candidates=candidates)
+    options = ("-Oz", "-Wno-everything", "-Wframe-larger-than=64", "-c", str(program), "-o")
+    often, at_most = (clang(by, tmp_path, *options, output).stderr.count("exceeds limit") for by, output in ((config, "own.o"), (None, "stock.o")))
+    assert 0 < often <= at_most
+    assert (tmp_path / "own.o").read_bytes() != (tmp_path / "stock.o").read_bytes()

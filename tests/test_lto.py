@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
@@ -138,6 +139,19 @@ def test_options_are_set_by_no_second_thread_of_a_link(task: str, tmp_path: Path
         "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link by several threads: expected -Wl,--thinlto-jobs=1\n"
     )
     run(["./program"], tmp_path)
+
+
+@pytest.mark.parametrize(("flags", "missing"), [("-flto=full -Wl,--lto-partitions=4", ""), ("-flto=thin -Wl,--thinlto-jobs=4", "-mlcb-one-thread\n")])
+def test_guarded_registers_are_stocks_in_a_link_by_several_threads(flags: str, missing: str, tmp_path: Path) -> None:
+    linked = ["-O2", *flags.split(), *map(str, corpora.embedded("embedded/test/btree")), "-o"]
+    clang(None, tmp_path, "-fuse-ld=lld", *linked, "stock")
+    config = configuration(tmp_path, ["rl4real"], guard=True)
+    options = tmp_path / "mlcb.cfg.so.options"
+    options.write_text(options.read_text().replace(missing, ""))
+    said = clang(config, tmp_path, *linked, "ours").stderr
+    expected = ": expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread" if missing else " by several threads: expected -Wl,--thinlto-jobs=1"
+    assert said == f"mlcb: warning: -mlcb-guard keeps what stock does in a link{expected}\n"
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "stock").read_bytes()
 
 
 @pytest.mark.parametrize(("growth", "decides"), [(2.0, True), (3.0, False)])

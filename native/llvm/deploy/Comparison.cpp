@@ -17,17 +17,24 @@ static cl::opt<unsigned> Jobs("mlcb-jobs", cl::init(1),
                               cl::desc("forks of the guard that compile at once; of a jobserver in MAKEFLAGS it takes a slot for each but one"),
                               cl::value_desc("number"));
 
+static std::string inWords(const std::optional<ObjectReport> &Found) {
+  if (!Found)
+    return "failed";
+  return std::to_string(Found->Bytes) + " bytes" + (Found->Limits ? " (" + std::to_string(Found->Limits) + " limits passed)" : "");
+}
+
 std::string Comparison::inWords(const Way &Kept) const {
   std::string Text;
   for (const Way &Tried : Ways)
-    Text += Tried.Name + ": " + (Tried.Found ? std::to_string(Tried.Found->Bytes) + " bytes" : "failed") + (&Tried == &Ways.back() ? "; " : ", ");
+    Text += Tried.Name + ": " + mlcb::inWords(Tried.Found) + (&Tried == &Ways.back() ? "; " : ", ");
   return Text + "kept: " + Kept.Name;
 }
 
 Way &Comparison::smallest() {
-  Way *Least = &Ways[Added - 1];
+  Way &Own = Ways[Added - 1];
+  Way *Least = &Own;
   for (Way &Tried : reverse(Ways))
-    if (Tried.Found && (!Least->Found || Tried.Found->Bytes <= Least->Found->Bytes))
+    if (Tried.Found && (!Own.Found || Tried.Found->Limits <= Own.Found->Limits) && (!Least->Found || Tried.Found->Bytes <= Least->Found->Bytes))
       Least = &Tried;
   return *Least;
 }
@@ -77,8 +84,10 @@ Expected<bool> Comparison::beginWhileSlotsLast(size_t WaitedFor, size_t &Next, J
 }
 
 void Comparison::dropLosers(size_t Heard) {
+  const Way &Smallest = smallest();
+  const bool IsFinal = Heard >= Added; // what passes too many limits is known
   for (Way &Tried : MutableArrayRef(Ways).take_front(Heard))
-    if (&Tried != &smallest())
+    if (&Tried != &Smallest && (IsFinal || !Tried.Found || Smallest.Found->Limits <= Tried.Found->Limits))
       Tried.Fork.reset();
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/deploy/GuardTrial.h"
 
+#include "llvm/deploy/LinkTime.h"
 #include "llvm/process/ForkedProbe.h"
-#include "llvm/process/OneThread.h"
 
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/raw_ostream.h"
 
-#include <mutex>
 #include <unistd.h>
 
 using namespace llvm;
@@ -22,15 +20,19 @@ namespace {
 
 constexpr unsigned MaxSeconds = 600;
 
-/// An error, or a limit that is exceeded and may be one to the host.
-bool isFailure(const DiagnosticInfo &Info) {
-  return Info.getSeverity() == DS_Error || Info.getKind() == DK_StackSize || Info.getKind() == DK_ResourceLimit;
+unsigned PassedLimits = 0; // by functions of a fork; a warning, or an error where the host makes it one
+
+/// Ends the process at an error.
+void note(const DiagnosticInfo &Info) {
+  if (Info.getSeverity() == DS_Error)
+    _exit(EXIT_FAILURE);
+  if (isa<DiagnosticInfoResourceLimit>(Info))
+    ++PassedLimits;
 }
 
 struct ErrorsEndTheProcess final : DiagnosticHandler {
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
-    if (isFailure(Info))
-      _exit(EXIT_FAILURE);
+    note(Info);
     return true;
   }
 };
@@ -54,8 +56,8 @@ public:
   explicit HostsWhenReleased(std::unique_ptr<DiagnosticHandler> Host) : Host(std::move(Host)) {}
 
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
-    if (HeldFork::isHeld() && isFailure(Info))
-      _exit(EXIT_FAILURE);
+    if (HeldFork::isHeld())
+      note(Info);
     return Host->handleDiagnostics(Info);
   }
   bool isAnalysisRemarkEnabled(StringRef Pass) const override { return Host->isAnalysisRemarkEnabled(Pass); }
@@ -67,20 +69,10 @@ private:
   std::unique_ptr<DiagnosticHandler> Host;
 };
 
-/// What other threads have locked stays locked in a fork.
-bool mayFork() {
-  if (isOneThread())
-    return true;
-  static std::once_flag Said;
-  std::call_once(Said,
-                 [] { errs() << "mlcb: warning: -mlcb-guard in a link by several threads keeps what stock does: expected -Wl,--thinlto-jobs=1\n"; });
-  return false;
-}
-
 } // namespace
 
 std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Trial) {
-  if (!mayFork())
+  if (!compilesAlone(M)) // what other threads have locked stays locked in a fork
     return std::nullopt;
   return probe(
              [&] {
@@ -91,9 +83,12 @@ std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Tria
       .value_or(std::nullopt);
 }
 
+unsigned limitsPassed() { return PassedLimits; }
+
 Expected<std::unique_ptr<HeldFork>> goOnInFork(Module &M) {
+  const bool IsHeldItself = HeldFork::isHeld(); // and so is a fork of it, by the same handler
   auto Fork = HeldFork::start(MaxSeconds);
-  if (Fork && !*Fork) {
+  if (Fork && !*Fork && !IsHeldItself) {
     endOnFatalErrors();
     M.getContext().setDiagnosticHandler(std::make_unique<HostsWhenReleased>(M.getContext().getDiagnosticHandler()));
   }

@@ -13,8 +13,11 @@ class Module;
 namespace mlcb {
 
 /// The result of Trial, which runs in a fork of this process: the module stays as it is, and neither a crash nor a changed option survives.
-/// Nothing where it fails or takes too long, or where another thread has tried before: a fork of several threads may wait forever.
+/// Nothing where it fails or takes too long, or where another thread may compile, for a fork of several may wait forever.
 std::optional<std::string> tryInFork(llvm::Module &M, llvm::function_ref<std::string()> Trial);
+
+/// How many functions of such forks, of this process or before it, have passed a limit of theirs, as that of a frame: the host warns or fails.
+unsigned limitsPassed();
 
 /// A fork that compiles on as the host, of one thread; there null. While it is held the first error ends it.
 Expected<std::unique_ptr<HeldFork>> goOnInFork(llvm::Module &M);

@@ -22,7 +22,7 @@ static std::vector<std::string> ToldAbout;
 
 std::optional<ObjectReport> ObjectReport::parse(StringRef Text) {
   ObjectReport Read;
-  if (Text.consumeInteger(10, Read.Bytes))
+  if (Text.consumeInteger(10, Read.Bytes) || !Text.consume_front(" ") || Text.consumeInteger(10, Read.Limits))
     return std::nullopt;
   while (Text.consume_front(" "))
     if (Text.consumeInteger(10, Read.Functions.emplace_back()))
@@ -31,7 +31,7 @@ std::optional<ObjectReport> ObjectReport::parse(StringRef Text) {
 }
 
 std::string ObjectReport::text() const {
-  std::string Text = utostr(Bytes);
+  std::string Text = utostr(Bytes) + ' ' + utostr(Limits);
   for (const uint64_t Share : Functions)
     Text += ' ' + utostr(Share);
   return Text;
@@ -39,13 +39,16 @@ std::string ObjectReport::text() const {
 
 static ObjectReport reportOf(const Module &M, const MCAssembler &Layout, ArrayRef<std::string> Functions) {
   const measure::Size Size = measure::sizeOf(Layout, M.getTargetTriple());
-  return {measure::linkedSize(M, Size.Allocated), measure::functionBytes(Layout, Functions)};
+  return {measure::linkedSize(M, Size.Allocated), limitsPassed(), measure::functionBytes(Layout, Functions)};
 }
 
 ObjectReport measured(const Module &M, measure::Measurer &Target, ArrayRef<std::string> Functions) {
-  if (Functions.empty())
-    return {measure::linkedSize(M, Target.size(M).Allocated), {}};
   ObjectReport Report;
+  if (Functions.empty()) {
+    Report.Bytes = measure::linkedSize(M, Target.size(M).Allocated);
+    Report.Limits = limitsPassed();
+    return Report;
+  }
   Target.layOut(M, [&](const MCAssembler &Layout) { Report = reportOf(M, Layout, Functions); });
   return Report;
 }

@@ -18,6 +18,7 @@ namespace mlcb {
 
 struct ObjectReport {
   uint64_t Bytes = 0;              // what the module takes in a linked program
+  uint64_t Limits = 0;             // that its functions pass: see limitsPassed()
   std::vector<uint64_t> Functions; // the shares of those that were asked for
 
   static std::optional<ObjectReport> parse(llvm::StringRef Text);

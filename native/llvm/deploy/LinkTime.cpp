@@ -5,6 +5,7 @@
 #include "llvm/deploy/PolicySet.h"
 #include "llvm/process/OneThread.h"
 
+#include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -97,16 +98,33 @@ void readOptionsBesidePlugin() {
 
 bool isLinker() { return HasOptionsBeside; }
 
+/// A linker does not tell how many threads it has: that it has one is believed until a second one asks.
+static bool isSaidToBeAlone() { return OneThread && isOneThread(); }
+
+static void sayOnce(std::once_flag &Said, StringRef What) {
+  std::call_once(Said, [&] {
+    errs() << "mlcb: warning: " << What
+           << (OneThread ? " by several threads: expected -Wl,--thinlto-jobs=1\n" : ": expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n");
+  });
+}
+
 bool maySetOptions(ThinOrFullLTOPhase Phase) {
-  // A linker does not tell how many threads it has: that it has one is believed until a second one asks.
-  const bool May = Phase != ThinOrFullLTOPhase::ThinLTOPostLink || (OneThread && isOneThread());
+  const bool May = Phase != ThinOrFullLTOPhase::ThinLTOPostLink || isSaidToBeAlone();
   static std::once_flag Said;
   if (!May)
-    std::call_once(Said, [] {
-      errs() << "mlcb: warning: a policy that sets options of LLVM does not decide in a thin link"
-             << (OneThread ? " by several threads: expected -Wl,--thinlto-jobs=1\n" : ": expected -Wl,--thinlto-jobs=1 and -mlcb-one-thread\n");
-    });
+    sayOnce(Said, "a policy that sets options of LLVM does not decide in a thin link");
   return May;
+}
+
+/// What lld calls the whole program, of which it has threads compile partitions.
+constexpr StringLiteral WholeProgram = "ld-temp.o";
+
+bool compilesAlone(const Module &M) {
+  const bool Alone = isMainThread() || (M.getModuleIdentifier() != WholeProgram && isSaidToBeAlone());
+  static std::once_flag Said;
+  if (!Alone)
+    sayOnce(Said, "-mlcb-guard keeps what stock does in a link");
+  return Alone;
 }
 
 void leaveDecisionsToLink(PassBuilder &Builder, function_ref<void()> Deploy) {

@@ -8,8 +8,9 @@
 #include "llvm/Pass.h"
 
 namespace llvm {
+class Module;
 class PassBuilder;
-}
+} // namespace llvm
 
 namespace mlcb {
 
@@ -29,6 +30,10 @@ template <class ParametersT> bool mayDecide(const ModelRunner &Policy, llvm::Thi
   const Expected<ParametersT> Read = ParametersT::read(Policy.spec());
   return !Read || !setsOptions(*Read) || maySetOptions(Phase);
 }
+
+/// Whether no other thread of this process compiles, of which a fork would know only its locks: it is the main thread, or that of a thin link that
+/// is said to be by one. Where one may, it says so once.
+bool compilesAlone(const llvm::Module &M);
 
 /// Suspends the policies of a builder's pipelines before such a link, around all that Deploy adds to them. Says so once where the link will not
 /// ask them either.

@@ -20,8 +20,6 @@ namespace mlcb {
 
 namespace {
 
-using Tasks = SmallVector<const TaskRegistration *>;
-
 /// How a task may be done: as its policy says, or by an answer in its place.
 struct Plan {
   std::string Name;
@@ -39,33 +37,17 @@ SmallVector<Plan> plansFor(const TaskRegistration &Task, const BoundTask &Bound)
   return Plans;
 }
 
-/// The tasks of a kind that a policy decides.
-Expected<Tasks> decided(PolicySet &Policies, Guard Kind, const Module &M) {
-  Tasks Found;
-  for (const TaskRegistration *Task : TaskRegistration::comparedBy(Kind)) {
-    Expected<std::unique_ptr<ModelRunner>> Policy = Policies.deciderInHost(*Task, M);
-    if (!Policy)
-      return Unexpected(Policy.error());
-    if (!*Policy)
-      continue;
-    if (auto Allowed = Policies.checkGuard(**Policy); !Allowed)
-      return Unexpected(Allowed.error());
-    Found.push_back(Task);
-  }
-  return Found;
-}
-
 /// Whether a fork may compile on in place of this process: it is held before it writes an object, and before nothing else.
 Expected<bool> canGoOnInFork(PolicySet &Policies, const Module &M, ThinOrFullLTOPhase Phase) {
   const bool HasOwnDebugFile = any_of(M.debug_compile_units(), [](const DICompileUnit *Unit) { return !Unit->getSplitDebugFilename().empty(); });
   if (Phase != ThinOrFullLTOPhase::None || !isClang() || HasOwnDebugFile || M.getContext().getMainRemarkStreamer())
     return false;
   // The guard of functions would compile each once more in every fork.
-  return decided(Policies, Guard::Function, M).map([](const Tasks &InFunctions) { return InFunctions.empty(); });
+  return Policies.decided(Guard::Function, M).map([](const auto &InFunctions) { return InFunctions.empty(); });
 }
 
 Expected<void> takeSmallestPipeline(PolicySet &Policies, Module &M, const HostPipeline &Host) {
-  const auto Tasks = decided(Policies, Guard::Pipeline, M);
+  const auto Tasks = Policies.decided(Guard::Pipeline, M);
   if (!Tasks || Tasks->empty())
     return Tasks ? Expected<void>() : Unexpected(Tasks.error());
   const auto CanGoOn = canGoOnInFork(Policies, M, Host.Phase);

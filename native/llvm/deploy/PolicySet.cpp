@@ -112,6 +112,21 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegist
   return Policy;
 }
 
+Expected<SmallVector<const TaskRegistration *>> PolicySet::decided(Guard Kind, const Module &M) {
+  SmallVector<const TaskRegistration *> Found;
+  for (const TaskRegistration *Task : TaskRegistration::comparedBy(Kind)) {
+    const auto Policy = deciderInHost(*Task, M);
+    if (!Policy)
+      return Unexpected(Policy.error());
+    if (!*Policy)
+      continue;
+    if (auto Allowed = checkGuard(**Policy); !Allowed)
+      return Unexpected(Allowed.error());
+    Found.push_back(Task);
+  }
+  return Found;
+}
+
 Error PolicySet::noPolicyFor(const TaskRegistration &Task) const {
   std::string Others;
   for (const auto &[Uri, Runner] : Unclaimed)

@@ -59,6 +59,9 @@ public:
   /// not measure, or where the guard has no measure of the task. Without the guard, a policy that was not taught for such a module is warned about.
   Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task, const llvm::Module &M);
 
+  /// The tasks of a kind that a policy decides inside a compiler. An error where there is one of any of those policies, or of its guard.
+  Expected<llvm::SmallVector<const TaskRegistration *>> decided(Guard Kind, const llvm::Module &M);
+
   /// The error of a task without a policy: it lists the tasks of the others.
   Error noPolicyFor(const TaskRegistration &Task) const;
 

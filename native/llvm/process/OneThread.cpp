@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <thread>
+#include <unistd.h>
 
 namespace mlcb {
+
+bool isMainThread() { return gettid() == getpid(); }
 
 bool isOneThread() {
   static const std::thread::id First = std::this_thread::get_id();

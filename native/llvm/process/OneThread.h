@@ -4,6 +4,9 @@
 
 namespace mlcb {
 
+/// Whether this is the thread that the process began with.
+bool isMainThread();
+
 /// Whether all who have asked are one thread. Once a second one has, the first one is told so too.
 bool isOneThread();
 

@@ -28,22 +28,29 @@ struct Alternative {
 
 struct Allocation {
   double Cost = 0; // measure::AllocationCosts::Executed
-  uint32_t Bytes = 0;
+  uint64_t Bytes = 0;
   bool MinSize = false;
+  bool PassesLimit = false; // of its frame, so that the compiler warns, or fails
 
-  /// At -Oz bytes count first.
+  /// At -Oz bytes count first. One that passes a limit is not better than one that does not.
   bool isBetterThan(const Allocation &Other) const {
+    if (PassesLimit && !Other.PassesLimit)
+      return false;
     return MinSize ? std::pair(Bytes, Cost) < std::pair(Other.Bytes, Other.Cost) : Cost < Other.Cost;
   }
 };
 
-/// Of each function, in the order in which code is generated.
-using Allocations = llvm::MapVector<std::string, Allocation, llvm::StringMap<unsigned>>;
+/// Of all functions of a module.
+struct Allocations {
+  llvm::MapVector<std::string, Allocation, llvm::StringMap<unsigned>> Functions; // in the order in which code is generated
+  uint64_t SharedBytes = 0;                                                      // of what the machine outliner took out of several
+
+  /// Of the module.
+  Allocation sum() const;
+};
 
 /// Generates code for a copy of the module.
 Allocations allocate(const llvm::Module &M, llvm::TargetMachine &Machine, const Alternative &By);
-
-double totalCost(const Allocations &Of);
 
 /// A function that an alternative allocates better than LLVM does.
 struct BetterFunction {
@@ -55,7 +62,8 @@ struct BetterFunction {
   double gain() const { return Own.Cost - Best.Cost; }
 };
 
-/// The functions that are better by an alternative, without those that gain least for their bytes: together they take no more than before.
+/// The functions that are better by an alternative, without those that gain least for their bytes: together they take no more than before. All of
+/// them by the smallest one, or none, where code is outlined: what several functions share depends on all.
 llvm::SmallVector<BetterFunction> worthTheirBytes(const Allocations &Own, llvm::ArrayRef<Allocations> Others);
 
 /// The cost that these save together; nothing at all where there is none.

@@ -49,16 +49,16 @@ RegallocConversations openInHost(StringRef Task, Module &M) {
 
 /// Whether a policy decides about registers, and all of those can be tried: a learner would be asked in a fork.
 bool canBeTried(Module &M) {
-  // Each is opened, so that what is wrong with any of them is said.
-  const bool Decided =
-      count_if(TaskRegistration::comparedBy(Guard::Function), [&](const auto *Task) { return openPolicy(Task->name(), M) != nullptr; }) > 0;
-  return Decided && !hasFailed(M);
+  const auto Tasks = PolicySet::ofCommandLine().decided(Guard::Function, M);
+  if (!Tasks)
+    failCompilation(M, Tasks.error());
+  return Tasks && !Tasks->empty();
 }
 
-/// Found once for all tasks: the conversations of the first still hold it when the second begins.
+/// Found once for all tasks: the conversations of the first still hold it when the second begins. Null where nothing can be tried.
 std::shared_ptr<const Division> divide(Module &M, TargetMachine &Machine) {
   auto Found = divisionOf(M);
-  if (!Found) {
+  if (!Found && canBeTried(M)) {
     SmallVector<Alternative> Alternatives{{"policy", openInHost}};
     for (const FixedAllocator &By : candidates())
       Alternatives.push_back(Alternative::fixed(By));
@@ -75,9 +75,9 @@ RegallocConversations regallocOfCommandLine(StringRef Task, Module &M, TargetMac
   if (Policies.isEmpty() || hasFailed(M))
     return {};
   RegallocConversations Opened = openInHost(Task, M);
-  if (!Policies.isGuarded() || !canBeTried(M))
+  const auto Found = Policies.isGuarded() ? divide(M, Machine) : nullptr;
+  if (!Found)
     return Opened;
-  const auto Found = divide(M, Machine);
   for (const auto &Talk : Opened.Talks)
     Talk->limitTo({Found, &Found->ofPolicies()});
   for (const FixedAllocator &By : candidates())

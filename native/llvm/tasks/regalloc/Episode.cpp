@@ -117,7 +117,7 @@ Expected<void> Regalloc::measureCandidates(const Module &M, const std::shared_pt
   const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
   ModelRunner &Policy = Talk->policy();
   Policy.metric<double>(Metric::executed_candidates) = Policy.metric<double>(Metric::executed_default) - totalGain(worthTheirBytes(Own, Others));
-  Policy.metric<double>(Metric::executed_beside) = totalCost(Others.back());
+  Policy.metric<double>(Metric::executed_beside) = Others.back().sum().Cost;
   return {};
 }
 

@@ -22,13 +22,14 @@ std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, 
   std::string Tried, Kept, Names;
   for (auto [By, Each] : enumerate(Alternatives)) {
     const auto Count = count_if(Better, [By = By](const BetterFunction &F) { return F.By == By; });
-    Tried += formatv("{0}: {1:f4}, ", Each.Name, totalCost(Others[By]));
+    Tried += formatv("{0}: {1:f4}, ", Each.Name, Others[By].sum().Cost);
     Kept += formatv("{0}{1} in {2}", By ? ", " : "", Each.Name, Count);
   }
   for (const BetterFunction &F : Better)
     Names += ("\n" + Twine(F.By) + " " + F.Name).str();
   return Tried +
-         formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", totalCost(Own), Kept, Own.size(), totalCost(Own) - totalGain(Better)).str() +
+         formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", Own.sum().Cost, Kept, Own.Functions.size(), Own.sum().Cost - totalGain(Better))
+             .str() +
          Names;
 }
 
