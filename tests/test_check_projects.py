@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The projects that are built for docs/projects.md: what counts as a failure, what is built anew, and that nothing was trained on them."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.sources import collection
 from scripts.projects import page
-from scripts.projects.build import Built, Cost
+from scripts.projects.build import BuildError, Built, Cost, end_running, run
 from scripts.projects.recipe import WAYS, Project, Way, made_from, projects
 
 STOCK = Built(
@@ -54,6 +56,18 @@ def test_build_depends_on_recipe_and_policies() -> None:
 def test_build_is_read_as_it_was_written(tmp_path: Path) -> None:
     STOCK.write(tmp_path / "stock.json")
     assert Built.read(tmp_path / "stock.json") == STOCK
+
+
+def test_command_that_runs_ends_with_all_that_it_started(tmp_path: Path) -> None:
+    folder = tmp_path / "project" / "00"
+    folder.mkdir(parents=True)
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(run, "sleep 60 | tee began", folder, {"PATH": "/usr/bin:/bin"})
+        while not (folder / "began").exists():
+            time.sleep(0.01)
+        end_running()
+        with pytest.raises(BuildError, match="ended with -9"):
+            ended.result(timeout=10)
 
 
 def test_projects_are_in_no_split_that_is_learnt_or_chosen_by() -> None:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.projects import page
-from scripts.projects.build import BuildError, Built, build, run_workload
+from scripts.projects.build import BuildError, Built, build, end_running, run_workload
 from scripts.projects.recipe import WAYS, Project, Way, made_from, projects
 
 WORK = Path("build/projects")
@@ -38,7 +38,12 @@ def main() -> int:
             _play(project)
 
     with ThreadPoolExecutor(len(cores), initializer=lambda: os.sched_setaffinity(0, {cores.pop()})) as pool:
-        failed = [error for future in [pool.submit(play, project) for project in left] if (error := future.exception())]
+        try:
+            failed = [error for future in [pool.submit(play, project) for project in left] if (error := future.exception())]
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_running()
+            raise
     results = {name: _results(project) for name, project in known.items() if _is_done(project)}
     given.output.write_text(page.text(results))
     failures = [*map(str, failed), *page.failures(results)]

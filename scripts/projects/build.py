@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -123,11 +124,21 @@ def run_workload(project: Project, work: Path) -> tuple[str, float]:
     return hashlib.sha256(output.read_bytes()).hexdigest()[:16], cost.cpu
 
 
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+def end_running() -> None:
+    """Kill the commands that other threads run, with all that they have started."""
+    for process in list(_running):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
     """Run a command of the shell to its end.
 
     Raises:
-        BuildError: it failed, or took too long.
+        BuildError: it failed, took too long, or was ended.
     """
     log, usage = (folder.parent.parent.absolute() / name for name in ("log", "usage"))
     # A process begins with the memory of the one that starts it, which is in its peak: GNU time is small.
@@ -136,11 +147,14 @@ def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
         process = subprocess.Popen(
             measured, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
         )
+        _running.add(process)
         try:
             process.wait(COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        finally:
+            _running.remove(process)
     if process.returncode:
         raise BuildError(f"{command.strip().splitlines()[0]!r} ended with {process.returncode}: see {log}")
     user, system, kilobytes = map(float, usage.read_text().split())

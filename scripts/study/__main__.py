@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Self
 
 from scripts.study import page
 from scripts.study.plan import MINUTES, SEARCH, SEEDS, Cell, cells
@@ -36,17 +37,23 @@ def main() -> None:
     wanted = [] if given.page else [cell for cell in cells() if all(text in cell.name for text in given.only)]
     left = Left(wanted, given.output, time.monotonic() + 3600 * given.hours)
     cores = [int(core) for core in given.cores.split(",")]
-    with ThreadPoolExecutor(len(cores)) as pool:
+    with ThreadPoolExecutor(len(cores)) as pool, left:
         list(pool.map(lambda core: _play_on(core, left, given.output, given.minutes), cores))
     page.write(given.output, _results(given.output))
 
 
 class Left:
-    """The cells that are still to be played, for several threads; none once the time is over."""
+    """The cells that are still to be played, for several threads; none once the time is over, or the block that it heads is left."""
 
     def __init__(self, wanted: Sequence[Cell], output: Path, ends: float) -> None:
         self._cells, self._output, self._ends = [cell for cell in wanted if not _file(output, cell).exists()], output, ends
         self.lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._cells.clear()
 
     def take(self) -> Cell | None:
         """Return the next one that has all it needs."""
