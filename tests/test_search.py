@@ -261,6 +261,7 @@ OTHERS = [
     Other({"task": "inliner"}, "decisions of task='toy', expected task='inliner'"),
     Other({"parameters": {"max_steps": 5}}, "decisions of max_steps=6, expected max_steps=5"),
     Other({"objective": ["text", "text_oz"]}, "decisions of objective=['size', 'size_oz'], expected objective=['text', 'text_oz']"),
+    Other({"target": {"triple": "", "cpu": "znver4"}}, "decisions of cpu='', expected cpu='znver4'"),
     Other({"digest": "1" * 32}, f"decisions of digest='{'0' * 12}"),
 ]
 """Declarations of outcomes that a toy has not."""

@@ -43,7 +43,7 @@ def search(
     with closing(env_class(task)(programs=training_programs(task, programs), **arguments)) as made:
         chosen = search_in(made, **{name: value for values in options for name, value in values.items()})
         skipped, failed = len(made.programs), 0
-        for found in track(search_all(chosen, made.programs, output), total=len(made.programs)):
+        for found in track(search_all(chosen, made.programs, output), total=len(made.programs), transient=True, disable=not sys.stdout.isatty()):
             skipped -= 1
             if found.error is not None:
                 failed += 1

@@ -27,6 +27,7 @@ class Declaration:
         parameters: what it is bound with.
         digest: the digest of the bound task.
         objective: the metric of the outcomes and its baseline; None where nothing is measured.
+        target: the triple and the CPU that code was generated for; empty as each module has them.
         search: the name of the search and its options.
     """
 
@@ -34,13 +35,14 @@ class Declaration:
     parameters: Mapping[str, Any]
     digest: str
     objective: Sequence[str] | None
+    target: Mapping[str, str]
     search: Mapping[str, Any]
 
     @classmethod
     def of(cls, env: CompilerEnv, **search: Any) -> "Declaration":
         """Return the declaration of what a search finds in an environment."""
         spec = env.task_spec
-        return cls(spec.task, spec.parameters, spec.digest, env.objective and list(env.objective), search)
+        return cls(spec.task, spec.parameters, spec.digest, env.objective and list(env.objective), asdict(env.target), search)
 
     @classmethod
     def read(cls, folder: Path) -> "Declaration":
@@ -87,4 +89,4 @@ class Declaration:
 
     def _facts(self) -> dict[str, Any]:
         """Return every value by its name, those first that explain most."""
-        return {"task": self.task, **self.parameters, "objective": self.objective, **self.search, "digest": self.digest}
+        return {"task": self.task, **self.parameters, "objective": self.objective, **self.target, **self.search, "digest": self.digest}

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from mlcb_gym.envs.halves import HalvedEnv, Info, Step
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.envs.record import Action, Observation, TaskRecord
+from mlcb_gym.session.request import Target
 from mlcb_gym.spec import TaskSpec
 
 OPTIMUM = 0.96
@@ -47,7 +48,7 @@ class ToyEnv(HalvedEnv):
     record: ClassVar[TaskRecord] = PosetRLEnv.record
     takes_models = False
     num_actions = len(ACTIONS)
-    session = None
+    session, target = None, Target()
     objective, metrics = ("size", "size_oz"), ("size", "size_oz")
     observation_space: spaces.Dict
 
