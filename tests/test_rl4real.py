@@ -175,6 +175,31 @@ def test_ranges_are_shown_the_densest_first(env: RL4ReAlEnv) -> None:
     assert (seen["waiting"] <= seen["degree"]).all()
 
 
+def test_sums_over_neighbours_are_those_of_the_others_where_all_live_at_once(tmp_path: Path) -> None:
+    values = range(10)
+    loads = "".join(f"long a{i} = p[{i}]; " for i in values)
+    stores = "".join(f"p[{i}] = a{i}; " * (1 + i % 3) for i in reversed(values))
+    (tmp_path / "program.c").write_text(f"void f(volatile long *p) {{ {loads} {stores} }}")
+    asked: list[Mapping[str, Any]] = []
+
+    def choose(observation: Observation) -> int:
+        asked.append(observation)
+        return heuristic(observation)
+
+    with closing(RL4ReAlEnv(programs=tmp_path / "program.c")) as made:
+        finish(made, choose)
+    selector = [one["selector"] for one in asked if AGENTS[one[AGENT]] == "selector"]
+    assert [seen[MASK].sum() for seen in selector] == [*range(len(values) + 1, 1, -1)]
+    for seen in selector:
+        shown = seen[MASK].astype(bool)
+        others = shown.sum() - 1
+        assert (seen["degree"][shown] == len(values)).all()
+        assert (seen["waiting"][shown] == others).all()
+        for sums, of in (("neighbour_density", "density"), ("neighbour_cost", "spill_cost")):
+            own = seen[of][shown].astype(np.float64)
+            np.testing.assert_allclose(seen[sums][shown], (own.sum() - own) / others, rtol=1e-5)
+
+
 def scripted(answers: Sequence[int]) -> Any:
     """Give these answers, then the heuristic's."""
     remaining = iter(answers)

@@ -10,6 +10,7 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
+from mlcb_gym.policies import shipped
 from scripts.other_targets import TARGETS
 from tests.support.allocation import allocator, clang_flags
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
@@ -271,7 +272,7 @@ def at_once(name: str, values: int) -> str:
 def test_many_live_ranges_at_once_are_allocated_in_time(decider: str, tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(at_once("f", AT_ONCE))
     compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
-    asking = ["-mlcb-runner=default:"] if decider == "policy" else []
+    asking = [f"-mlcb-runner=onnx:{shipped()['rl4real']}"] if decider == "policy" else []
     llc(tmp_path / "program.bc", *allocator(), *asking, output=tmp_path / "program.o")
 
 

@@ -49,15 +49,7 @@ private:
 
 template <class Feature> void Agents::writeRange(size_t Column, const LiveInterval &Range) {
   const LiveRangeFacts &Own = Facts.of(Range);
-  const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
-  double Waiting = 0, Density = 0, Cost = 0;
-  for (const Register Other : Neighbours)
-    if (!A.VRM.hasPhys(Other)) {
-      const LiveRangeFacts &Of = Facts.of(A.LIS.getInterval(Other));
-      ++Waiting;
-      Density += Of.Density;
-      Cost += Of.SpillCost;
-    }
+  const RangeSums &Around = Graph.around(Range.reg());
   Question<Feature> Asked(Talk.policy());
   Asked.set(Feature::density, Column, Own.Density);
   Asked.set(Feature::weight, Column, Own.Weight);
@@ -71,10 +63,10 @@ template <class Feature> void Agents::writeRange(size_t Column, const LiveInterv
   Asked.set(Feature::hinted, Column, Own.Hinted);
   Asked.set(Feature::registers, Column, Own.Registers);
   Asked.set(Feature::parts, Column, Facts.splits(Range.reg()));
-  Asked.set(Feature::degree, Column, static_cast<double>(Neighbours.size()));
-  Asked.set(Feature::waiting, Column, Waiting);
-  Asked.set(Feature::neighbour_density, Column, Density / std::max(Waiting, 1.0));
-  Asked.set(Feature::neighbour_cost, Column, Cost / std::max(Waiting, 1.0));
+  Asked.set(Feature::degree, Column, Around.Ranges);
+  Asked.set(Feature::waiting, Column, Around.Waiting);
+  Asked.set(Feature::neighbour_density, Column, Around.Density.value() / std::max(Around.Waiting, 1U));
+  Asked.set(Feature::neighbour_cost, Column, Around.SpillCost.value() / std::max(Around.Waiting, 1U));
   Asked.set(Feature::instruction_embedding, Column, Own.Embedding);
 }
 
@@ -92,13 +84,20 @@ template <class Feature, class LegalT> size_t Agents::choose(size_t Columns, siz
   return static_cast<size_t>(Talk.askIndex(Which<Feature>).value_or(static_cast<int64_t>(Own)));
 }
 
+void Agents::takeInChanges() {
+  for (const Register R : Changed)
+    Use.update(R);
+  Graph.update(Changed);
+  Changed.clear();
+}
+
 /// Of those waiting, the densest are shown, the densest first.
 size_t Agents::next(ArrayRef<const LiveInterval *> Waiting) {
   Waits = Waiting.size();
   AtStart = AtStart ? AtStart : Waits;
   if (Talk.failure())
     return Decider::next(Waiting);
-  Graph.add(Waiting);
+  takeInChanges();
   if (Waits < 2)
     return Decider::next(Waiting);
   const size_t Shown = std::min(Waits, MaxRanges);
@@ -166,16 +165,15 @@ size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
   const size_t Own = Decider::colour(Range, Legal), Shown = std::min(Legal.size(), MaxColours);
   if (Shown < 2 || Own >= Shown || Talk.failure())
     return Own;
-  const InterferenceGraph::Neighbours Neighbours = Graph.neighbours(Range.reg());
-  const std::vector<unsigned> Used = rangesByRegister();
+  const auto Wanted = wanting(Range);
   Question<colourer> Asked(Talk.policy());
   for (const auto [I, Each] : enumerate(Legal.take_front(Shown))) {
     Asked.set(colourer::preferred, I, Each.Hinted);
     Asked.set(colourer::saves, I, Each.Saves);
     Asked.set(colourer::evicts, I, Each.Evicts);
     Asked.set(colourer::encoding, I, Each.Encoding);
-    Asked.set(colourer::used, I, Used[Each.Register]);
-    Asked.set(colourer::wanted, I, static_cast<double>(wanting(Each.Register, Neighbours)));
+    Asked.set(colourer::used, I, Use[Each.Register]);
+    Asked.set(colourer::wanted, I, Wanted.lookup(Each.Register));
   }
   Asked.pad({colourer::preferred, colourer::saves, colourer::evicts, colourer::encoding, colourer::used, colourer::wanted}, Shown);
   writeRange<colourer>(0, Range);
@@ -183,23 +181,15 @@ size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
   return choose<colourer>(Shown, Own, [](size_t) { return true; });
 }
 
-/// How many live ranges are in each register of the target.
-std::vector<unsigned> Agents::rangesByRegister() const {
-  std::vector<unsigned> Count(A.MRI.getTargetRegisterInfo()->getNumRegs());
-  for (const unsigned I : seq(A.MRI.getNumVirtRegs()))
-    if (const auto R = llvm::Register::index2VirtReg(I); A.VRM.hasPhys(R))
-      ++Count[A.VRM.getPhys(R).id()];
+/// How many of the neighbours that wait prefer each register.
+SmallDenseMap<Register, unsigned> Agents::wanting(const LiveInterval &Range) const {
+  SmallDenseMap<Register, unsigned> Count;
+  for (const Register Other : Graph.waitingAround(Range.reg()))
+    if (const Register Hint = A.MRI.getSimpleHint(Other); Hint.isPhysical())
+      ++Count[Hint];
+    else if (Hint.isVirtual() && A.VRM.hasPhys(Hint))
+      ++Count[A.VRM.getPhys(Hint)];
   return Count;
-}
-
-/// How many of those that wait prefer a register.
-size_t Agents::wanting(MCPhysReg Register, ArrayRef<llvm::Register> Neighbours) const {
-  return count_if(Neighbours, [&](llvm::Register Other) {
-    if (A.VRM.hasPhys(Other))
-      return false;
-    const llvm::Register Hint = A.MRI.getSimpleHint(Other);
-    return Hint.isVirtual() ? A.VRM.hasPhys(Hint) && A.VRM.getPhys(Hint) == Register : Hint == Register;
-  });
 }
 
 } // namespace mlcb::rl4real

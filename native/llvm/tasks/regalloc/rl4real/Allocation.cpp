@@ -47,6 +47,7 @@ void Allocation::dropEmptied() {
     const Register R = Range->reg();
     if (!A.MRI.reg_nodbg_empty(R))
       return false;
+    Policy.changed(R);
     Enqueued.erase(R);
     A.LIS.removeInterval(R);
     return true;
@@ -82,6 +83,7 @@ void Allocation::enqueueNew() {
 }
 
 void Allocation::enqueue(Register R) {
+  Policy.changed(R);
   if (A.VRM.hasPhys(R) || Enqueued.contains(R))
     return;
   const LiveInterval &Range = A.LIS.getInterval(R);
@@ -106,6 +108,7 @@ const LiveInterval &Allocation::next() {
   const LiveInterval &Range = *Waiting[Index];
   Waiting.erase(Waiting.begin() + Index);
   Enqueued.erase(Range.reg());
+  Policy.changed(Range.reg());
   return Range;
 }
 
@@ -240,10 +243,14 @@ bool Allocation::evictFor(const LiveInterval &Range) {
 
 void Allocation::recolour(const LiveInterval &Range) {
   ++Done.Recoloured;
-  Done.Failed = !Recolouring(A, New).place(Range);
+  Recolouring Moving(A, New);
+  Done.Failed = !Moving.place(Range);
+  for (const Register Moved : Moving.moved())
+    Policy.changed(Moved);
 }
 
 bool Allocation::LRE_CanEraseVirtReg(Register R) {
+  Policy.changed(R);
   LiveInterval &Range = A.LIS.getInterval(R);
   if (A.VRM.hasPhys(R)) {
     A.Matrix.unassign(Range);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/CodeGen/LiveInterval.h"
 #include "llvm/CodeGen/MachineBasicBlock.h"
@@ -29,13 +29,14 @@ struct Candidate {
 /// The blocks that a live range may be isolated in, those of a loop, or one; or the instructions of a block from the first to the last one.
 struct Region {
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> Blocks;
-  llvm::SlotIndex First, Last; // where it is a part of its block
-  llvm::BitVector Numbers;     // of the blocks, where it has them whole
-  double Edges = 0;            // cost of its edges, if the live range is in memory outside
-  double SpillCost = 0;        // of the part inside
-  unsigned Uses = 0;           // instructions inside that read or write the live range
-  unsigned Free = 0;           // registers that the part inside may have now
-  double Saves = 0;            // of the cheapest of them
+  llvm::SlotIndex First, Last;         // where it is a part of its block
+  llvm::SmallDenseSet<int, 4> Numbers; // of the blocks, where it has them whole
+  size_t Links = 0;                    // edges of the control flow that begin or end at these
+  double Edges = 0;                    // cost of its edges, if the live range is in memory outside
+  double SpillCost = 0;                // of the part inside
+  unsigned Uses = 0;                   // instructions inside that read or write the live range
+  unsigned Free = 0;                   // registers that the part inside may have now
+  double Saves = 0;                    // of the cheapest of them
 
   /// What it brings over a spill of the whole live range.
   double gain() const { return Free ? SpillCost - Edges - Saves : -Edges; }
@@ -43,7 +44,7 @@ struct Region {
   bool isPart() const { return First.isValid(); }
 
   /// Whether it has a whole block.
-  bool has(const llvm::MachineBasicBlock &Block) const { return Numbers.test(Block.getNumber()); }
+  bool has(const llvm::MachineBasicBlock &Block) const { return Numbers.contains(Block.getNumber()); }
 };
 
 /// All that is legal for one live range; the only mask there is.
@@ -67,6 +68,9 @@ public:
   virtual Fate fate(const llvm::LiveInterval &Range, const Choices &Legal);
   virtual size_t region(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   virtual size_t colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
+
+  /// Told of a live range whose facts or register may be others when the next one is asked for, and of one that is new or gone by then.
+  virtual void changed(llvm::Register) {}
 
   /// Whether it is offered splits.
   virtual bool splits() const { return true; }

@@ -1,63 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/regalloc/rl4real/InterferenceGraph.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 
 using namespace llvm;
 
 namespace mlcb::rl4real {
 
-/// The edges among those that are known are known: only what is new is compared.
-void InterferenceGraph::add(ArrayRef<const LiveInterval *> Ranges) {
-  DenseSet<Register> New;
-  for (const LiveInterval *Range : Ranges)
-    if (Edges.try_emplace(Range->reg()).second)
-      New.insert(Range->reg());
-  DenseSet<std::pair<Register, Register>> Known;
-  Parts LiveKnown, LiveNew;
-  for (const Part &Next : partsBeside(New)) {
-    const auto LinkAll = [&](Parts &Live) {
-      erase_if(Live, [&](const Part &Other) { return Other.End <= Next.Start; });
-      for (const Part &Other : Live)
-        if (Other.R != Next.R && mayShare(Next.R, Other.R) && Known.insert(std::minmax(Next.R, Other.R)).second) {
-          Edges[Next.R].push_back(Other.R);
-          Edges[Other.R].push_back(Next.R);
-        }
-    };
-    LinkAll(LiveNew);
-    if (Next.IsNew)
-      LinkAll(LiveKnown);
-    (Next.IsNew ? LiveNew : LiveKnown).push_back(Next);
-  }
+static constexpr unsigned LeastLength = 16, MostStretches = 1024; // instructions of a stretch; a live range may be in all of them
+
+RangeSums &RangeSums::operator+=(const RangeSums &Other) {
+  Ranges += Other.Ranges;
+  Waiting += Other.Waiting;
+  Density += Other.Density;
+  SpillCost += Other.SpillCost;
+  return *this;
 }
 
-/// The segments of new live ranges, and those of others from the first of these to the last one, in the order of their starts.
-InterferenceGraph::Parts InterferenceGraph::partsBeside(const DenseSet<Register> &New) const {
-  SlotIndex First, Last;
-  for (const Register R : New)
-    if (const LiveInterval &Range = A.LIS.getInterval(R); !Range.empty()) {
-      First = First.isValid() ? std::min(First, Range.beginIndex()) : Range.beginIndex();
-      Last = Last.isValid() ? std::max(Last, Range.endIndex()) : Range.endIndex();
-    }
-  Parts Found;
-  if (!First.isValid())
-    return Found;
-  for (const auto &[R, Unused] : Edges)
-    if (isThere(R))
-      for (const LiveRange::Segment &Segment : A.LIS.getInterval(R))
-        if (Segment.end > First && Segment.start < Last)
-          Found.push_back({Segment.start, Segment.end, R, New.contains(R)});
-  sort(Found, [](const Part &L, const Part &R) { return std::tuple(L.Start, L.R.id()) < std::tuple(R.Start, R.R.id()); });
-  return Found;
+RangeSums &RangeSums::operator-=(const RangeSums &Other) {
+  Ranges -= Other.Ranges;
+  Waiting -= Other.Waiting;
+  Density -= Other.Density;
+  SpillCost -= Other.SpillCost;
+  return *this;
+}
+
+InterferenceGraph::InterferenceGraph(const Analyses &A, FactsOfFunction &Facts) : A(A), Facts(Facts) {
+  SlotIndexes &Slots = *A.LIS.getSlotIndexes();
+  const SlotIndex First = Slots.getZeroIndex(), Last = Slots.getLastIndex();
+  const unsigned Length = std::max<unsigned>(LeastLength, First.getApproxInstrDistance(Last) / MostStretches);
+  unsigned Number = 0;
+  for (SlotIndex At = First; At < Last; At = At.getNextIndex())
+    if (Number++ % Length == 0)
+      Stretches.push_back({At, {}, {}});
+}
+
+InterferenceGraph::Stretch *InterferenceGraph::stretchOf(SlotIndex At) {
+  return std::prev(upper_bound(Stretches, At, [](SlotIndex L, const Stretch &R) { return L < R.From; }));
+}
+
+void InterferenceGraph::update(ArrayRef<Register> Changed) {
+  for (const Register R : Changed)
+    if (const auto Known = Numbers.find(R); Known != Numbers.end())
+      recount(Nodes[Known->second]);
+  for (const Register R : Changed)
+    if (A.LIS.hasInterval(R) && !A.VRM.hasPhys(R) && !Numbers.contains(R))
+      add(R);
 }
 
 /// One that was split keeps its interval, and has no instruction.
-bool InterferenceGraph::isThere(Register R) const { return A.LIS.hasInterval(R) && !A.LIS.getInterval(R).empty() && !A.MRI.reg_nodbg_empty(R); }
+RangeSums InterferenceGraph::alone(Register R) const {
+  RangeSums Own;
+  if (!A.LIS.hasInterval(R) || A.LIS.getInterval(R).empty() || A.MRI.reg_nodbg_empty(R))
+    return Own;
+  Own.Ranges = 1;
+  if (A.VRM.hasPhys(R))
+    return Own;
+  const LiveRangeFacts &Known = Facts.of(A.LIS.getInterval(R));
+  Own.Waiting = 1;
+  Own.Density = ExactSum(Known.Density);
+  Own.SpillCost = ExactSum(Known.SpillCost);
+  return Own;
+}
 
-InterferenceGraph::Neighbours InterferenceGraph::neighbours(Register R) const {
-  Neighbours Found;
-  if (const auto Known = Edges.find(R); Known != Edges.end())
-    copy_if(Known->second, std::back_inserter(Found), [this](Register Other) { return isThere(Other); });
+/// What is gone does not come back.
+void InterferenceGraph::recount(Node &Of) {
+  const RangeSums Before = std::exchange(Of.Counted, alone(Of.R));
+  if (Of.Counted == Before)
+    return;
+  erase_if(Of.Neighbours, [&](unsigned Other) {
+    if (!Nodes[Other].Counted.Ranges)
+      return true;
+    (Around[Other] += Of.Counted) -= Before;
+    return false;
+  });
+  if (!Of.Counted.Ranges)
+    Of.Neighbours = {};
+}
+
+void InterferenceGraph::add(Register R) {
+  const unsigned New = Nodes.size();
+  Numbers[R] = New;
+  Around.emplace_back();
+  Nodes.push_back({R, &A.LIS.getInterval(R), alone(R), New, {}});
+  if (!Nodes[New].Counted.Ranges)
+    return;
+  for (const LiveRange::Segment &Segment : *Nodes[New].Range) {
+    Stretch *Within = stretchOf(Segment.start);
+    linkAll(New, Segment, Within->LiveIn);
+    for (; Within != Stretches.end() && Within->From < Segment.end; ++Within)
+      linkAll(New, Segment, Within->Beginning);
+  }
+  for (const LiveRange::Segment &Segment : *Nodes[New].Range)
+    enter(New, Segment);
+}
+
+void InterferenceGraph::linkAll(unsigned New, const LiveRange::Segment &Segment, SmallVectorImpl<unsigned> &Others) {
+  erase_if(Others, [&](unsigned Number) {
+    Node &Other = Nodes[Number];
+    if (!Other.Counted.Ranges)
+      return true;
+    if (Other.LastLinked != New && Other.Range->overlaps(Segment.start, Segment.end) && mayShare(Nodes[New].R, Other.R)) {
+      Other.LastLinked = New;
+      Other.Neighbours.push_back(New);
+      Nodes[New].Neighbours.push_back(Number);
+      Around[Number] += Nodes[New].Counted;
+      Around[New] += Other.Counted;
+    }
+    return false;
+  });
+}
+
+void InterferenceGraph::enter(unsigned New, const LiveRange::Segment &Segment) {
+  Stretch *Within = stretchOf(Segment.start);
+  Within->Beginning.push_back(New);
+  for (++Within; Within != Stretches.end() && Within->From < Segment.end; ++Within)
+    Within->LiveIn.push_back(New);
+}
+
+SmallVector<Register, 8> InterferenceGraph::waitingAround(Register R) const {
+  SmallVector<Register, 8> Found;
+  for (const unsigned Other : Nodes[Numbers.at(R)].Neighbours)
+    if (Nodes[Other].Counted.Waiting)
+      Found.push_back(Nodes[Other].R);
   return Found;
 }
 

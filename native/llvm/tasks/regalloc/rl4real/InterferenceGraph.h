@@ -3,39 +3,67 @@
 #pragma once
 
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/ExactSum.h"
+#include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
+
+#include <vector>
 
 namespace mlcb::rl4real {
 
-/// Kept up while live ranges are split and spilled: those that are gone stay among the neighbours, and are passed over.
+/// Live ranges, one or more: their number, and what is summed over those that wait.
+struct RangeSums {
+  unsigned Ranges = 0, Waiting = 0;
+  ExactSum Density, SpillCost;
+
+  RangeSums &operator+=(const RangeSums &Other);
+  RangeSums &operator-=(const RangeSums &Other);
+  bool operator==(const RangeSums &) const = default;
+};
+
+/// Kept up while live ranges are split, spilled and given registers: the sums of their neighbours are changed once, and a question only reads them.
 class InterferenceGraph {
 public:
-  explicit InterferenceGraph(const Analyses &A) : A(A) {}
+  InterferenceGraph(const Analyses &A, FactsOfFunction &Facts);
 
-  /// Adds live ranges, and edges between them and all others. One that is known stays as it is.
-  void add(llvm::ArrayRef<const llvm::LiveInterval *> Ranges);
+  /// Takes in what became of live ranges. One that waits and is not known yet gets its edges to all others, and keeps them.
+  void update(llvm::ArrayRef<llvm::Register> Changed);
 
-  using Neighbours = llvm::SmallVector<llvm::Register, 8>;
+  /// Over the neighbours of one that waited at an update.
+  const RangeSums &around(llvm::Register R) const { return Around[Numbers.at(R)]; }
 
-  /// Those that are still there.
-  Neighbours neighbours(llvm::Register R) const;
+  /// The neighbours that wait.
+  llvm::SmallVector<llvm::Register, 8> waitingAround(llvm::Register R) const;
 
 private:
-  struct Part {
-    llvm::SlotIndex Start, End;
+  struct Node {
     llvm::Register R;
-    bool IsNew;
+    const llvm::LiveInterval *Range;
+    RangeSums Counted; // among its neighbours; nothing once it is gone
+    unsigned LastLinked;
+    llvm::SmallVector<unsigned, 0> Neighbours;
   };
-  using Parts = llvm::SmallVector<Part, 0>;
+  /// The instructions up to the next stretch, and the nodes with a segment that goes on into them or begins in them.
+  struct Stretch {
+    llvm::SlotIndex From;
+    llvm::SmallVector<unsigned, 0> LiveIn, Beginning;
+  };
 
-  Parts partsBeside(const llvm::DenseSet<llvm::Register> &New) const;
-  bool isThere(llvm::Register R) const;
+  Stretch *stretchOf(llvm::SlotIndex At);
+  RangeSums alone(llvm::Register R) const;
+  void recount(Node &Of);
+  void add(llvm::Register R);
+  void linkAll(unsigned New, const llvm::LiveRange::Segment &Segment, llvm::SmallVectorImpl<unsigned> &Others);
+  void enter(unsigned New, const llvm::LiveRange::Segment &Segment);
   bool mayShare(llvm::Register One, llvm::Register Other);
 
   const Analyses &A;
-  llvm::DenseMap<llvm::Register, Neighbours> Edges;
+  FactsOfFunction &Facts;
+  llvm::DenseMap<llvm::Register, unsigned> Numbers; // of the nodes
+  std::vector<Node> Nodes;
+  std::vector<RangeSums> Around; // of each node, over its neighbours
+  llvm::SmallVector<Stretch, 0> Stretches;
   llvm::DenseMap<std::pair<const llvm::TargetRegisterClass *, const llvm::TargetRegisterClass *>, bool> Overlaps;
 };
 

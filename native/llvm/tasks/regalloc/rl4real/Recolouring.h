@@ -13,6 +13,11 @@ public:
 
   bool place(const llvm::LiveInterval &Range, unsigned Depth = 5);
 
+  /// The live ranges whose register is another one now.
+  auto moved() const {
+    return llvm::map_range(Changes, [](const Change &Each) { return Each.Range->reg(); });
+  }
+
 private:
   struct Change {
     const llvm::LiveInterval *Range;

@@ -21,10 +21,10 @@ static constexpr int FarApart = 16; // instructions
 static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
   Region Whole;
   Whole.Blocks.assign(Blocks.begin(), Blocks.end());
-  if (!Blocks.empty())
-    Whole.Numbers.resize(Blocks.front()->getParent()->getNumBlockIDs());
-  for (const MachineBasicBlock *Block : Blocks)
-    Whole.Numbers.set(Block->getNumber());
+  for (const MachineBasicBlock *Block : Blocks) {
+    Whole.Numbers.insert(Block->getNumber());
+    Whole.Links += Block->pred_size() + Block->succ_size();
+  }
   return Whole;
 }
 
@@ -40,32 +40,33 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
   const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
   sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
   SmallPtrSet<const MachineLoop *, 4> Seen;
-  const auto Offer = [&](Region Rated) {
-    const auto IsThere = [&](const Region &Other) { return Other.First == Rated.First && Other.Last == Rated.Last && Other.Blocks == Rated.Blocks; };
+  const auto Offer = [&](const Region &Found) {
+    const auto IsThere = [&](const Region &Other) { return Other.First == Found.First && Other.Last == Found.Last && Other.Blocks == Found.Blocks; };
     if (any_of(Legal, IsThere))
       return;
-    const bool All = all_of(Instructions, [&](const MachineInstr *MI) { return holds(Rated, *MI); });
-    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Rated);
+    const bool All = all_of(Instructions, [&](const MachineInstr *MI) { return holds(Found, *MI); });
+    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Found);
     Refused += !All && !Copies;
     if (!Copies)
       return;
+    Region Rated = Found;
     rate(Rated, Range, *Copies, Saves);
-    Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), Rated);
+    Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), std::move(Rated));
   };
-  if (Region Rest = liveWithoutCalls(Range); !Rest.Blocks.empty())
-    Offer(std::move(Rest));
+  if (const Region Rest = liveWithoutCalls(Range); !Rest.Blocks.empty())
+    Offer(Rest);
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
-      const Region All = regionOf(Loop->getBlocks());
-      Offer(All);
-      if (Region Rest = withoutCalls(All.Blocks); !Rest.Blocks.empty() && Rest.Blocks.size() < All.Blocks.size())
-        Offer(std::move(Rest));
+      const LoopRegions &Found = regionsOf(*Loop);
+      Offer(Found.All);
+      if (!Found.WithoutCalls.Blocks.empty())
+        Offer(Found.WithoutCalls);
     }
     Offer(regionOf(Block));
     const auto UsesHere = usesIn(*Block, Range);
-    for (Parts Found : {partsOf(*Block, UsesHere), partsThatFit(*Block, UsesHere, Range)})
-      for (Region &Part : Found)
-        Offer(std::move(Part));
+    for (const Parts &Found : {partsOf(*Block, UsesHere), partsThatFit(*Block, UsesHere, Range)})
+      for (const Region &Part : Found)
+        Offer(Part);
   }
   return Legal;
 }
@@ -75,14 +76,27 @@ Region Splitting::withoutCalls(ArrayRef<MachineBasicBlock *> Blocks) const {
   return regionOf(to_vector(make_filter_range(Blocks, HasNone)));
 }
 
+const Splitting::LoopRegions &Splitting::regionsOf(const MachineLoop &Loop) {
+  const auto [Known, IsNew] = Loops.try_emplace(&Loop);
+  if (IsNew) {
+    Known->second.All = regionOf(Loop.getBlocks());
+    if (Region Rest = withoutCalls(Loop.getBlocks()); Rest.Blocks.size() < Loop.getNumBlocks())
+      Known->second.WithoutCalls = std::move(Rest);
+  }
+  return Known->second;
+}
+
 /// The blocks where the live range needs no callee-saved register; none where these are all or too many.
 Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
   SmallVector<MachineBasicBlock *, 16> Live;
-  for (MachineBasicBlock &Block : A.MF)
-    if (Range.overlaps(A.LIS.getMBBStartIdx(&Block), A.LIS.getMBBEndIdx(&Block))) {
+  for (const LiveRange::Segment &Segment : Range)
+    for (auto Block = A.LIS.getMBBFromIndex(Segment.start)->getIterator(); Block != A.MF.end() && A.LIS.getMBBStartIdx(&*Block) < Segment.end;
+         ++Block) {
+      if (!Live.empty() && Live.back() == &*Block)
+        continue;
       if (Live.size() == MostLive)
         return {};
-      Live.push_back(&Block);
+      Live.push_back(&*Block);
     }
   Region Rest = withoutCalls(Live);
   return Rest.Blocks.size() == Live.size() ? Region() : Rest;
@@ -204,10 +218,7 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
 std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {
   if (Within.isPart())
     return planPart(Range, Within);
-  size_t Edges = 0;
-  for (const MachineBasicBlock *Block : Within.Blocks)
-    Edges += Block->pred_size() + Block->succ_size();
-  if (Edges > MostEdges) // each is looked at for each live range
+  if (Within.Links > MostEdges) // each is looked at for each live range
     return std::nullopt;
   Plan Copies;
   Exits Known;

@@ -32,7 +32,12 @@ private:
   using Parts = llvm::SmallVector<Region, 4>;
   using Exits = llvm::SmallDenseMap<const llvm::MachineBasicBlock *, bool, 8>; // whether the region alone leads to a block outside of it
 
+  struct LoopRegions {
+    Region All, WithoutCalls; // the latter empty where it is no other one
+  };
+
   bool canSplit(const llvm::LiveInterval &Range) const;
+  const LoopRegions &regionsOf(const llvm::MachineLoop &Loop);
   Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
   Region liveWithoutCalls(const llvm::LiveInterval &Range) const;
   Parts partsOf(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses) const;
@@ -51,6 +56,7 @@ private:
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
 
   const Analyses &A;
+  llvm::DenseMap<const llvm::MachineLoop *, LoopRegions> Loops; // each is looked at once, however large
   unsigned Refused = 0;
 };
 
