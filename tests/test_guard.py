@@ -134,3 +134,13 @@ def test_policies_decide_where_frames_pass_a_limit_and_pass_it_no_more_often(tas
     often, at_most = (clang(by, tmp_path, *options, output).stderr.count("exceeds limit") for by, output in ((config, "own.o"), (None, "stock.o")))
     assert 0 < often <= at_most
     assert (tmp_path / "own.o").read_bytes() != (tmp_path / "stock.o").read_bytes()
+
+
+@pytest.mark.parametrize(("tasks", "candidates"), [("posetrl function_size", 0), ("posetrl function_size", 3), ("function_posetrl", 3)])
+def test_limit_that_stock_passes_as_often_changes_no_code(tasks: str, candidates: int, tmp_path: Path) -> None:
+    """Where one comparison follows another, a limit counts once."""
+    (program,) = corpora.embedded("embedded/test/btree")
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task] for task in tasks.split()], guard=True, candidates=candidates)
+    for warnings, output in (("-w", "silent.o"), ("-Wframe-larger-than=64", "warned.o")):
+        clang(config, tmp_path, "-Oz", "-Wno-everything", warnings, "-c", program, "-o", output)
+    assert (tmp_path / "warned.o").read_bytes() == (tmp_path / "silent.o").read_bytes()

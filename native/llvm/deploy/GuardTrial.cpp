@@ -9,6 +9,7 @@
 #include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <unistd.h>
 
@@ -56,8 +57,9 @@ public:
   explicit HostsWhenReleased(std::unique_ptr<DiagnosticHandler> Host) : Host(std::move(Host)) {}
 
   bool handleDiagnostics(const DiagnosticInfo &Info) override {
-    if (HeldFork::isHeld())
+    if (HeldFork::isHeld() && !IsNoted)
       note(Info);
+    const SaveAndRestore Noted(IsNoted, true);
     return Host->handleDiagnostics(Info);
   }
   bool isAnalysisRemarkEnabled(StringRef Pass) const override { return Host->isAnalysisRemarkEnabled(Pass); }
@@ -66,6 +68,8 @@ public:
   bool isAnyRemarkEnabled() const override { return Host->isAnyRemarkEnabled(); }
 
 private:
+  static inline bool IsNoted = false; // by the outermost one: a fork has those of the forks before it too
+
   std::unique_ptr<DiagnosticHandler> Host;
 };
 
@@ -86,9 +90,8 @@ std::optional<std::string> tryInFork(Module &M, function_ref<std::string()> Tria
 unsigned limitsPassed() { return PassedLimits; }
 
 Expected<std::unique_ptr<HeldFork>> goOnInFork(Module &M) {
-  const bool IsHeldItself = HeldFork::isHeld(); // and so is a fork of it, by the same handler
   auto Fork = HeldFork::start(MaxSeconds);
-  if (Fork && !*Fork && !IsHeldItself) {
+  if (Fork && !*Fork) {
     endOnFatalErrors();
     M.getContext().setDiagnosticHandler(std::make_unique<HostsWhenReleased>(M.getContext().getDiagnosticHandler()));
   }
