@@ -17,16 +17,10 @@ static cl::opt<unsigned> Jobs("mlcb-jobs", cl::init(1),
                               cl::desc("forks of the guard that compile at once; of a jobserver in MAKEFLAGS it takes a slot for each but one"),
                               cl::value_desc("number"));
 
-static std::string inWords(const std::optional<ObjectReport> &Found) {
-  if (!Found)
-    return "failed";
-  return std::to_string(Found->Bytes) + " bytes" + (Found->Limits ? " (" + std::to_string(Found->Limits) + " limits passed)" : "");
-}
-
 std::string Comparison::inWords(const Way &Kept) const {
   std::string Text;
   for (const Way &Tried : Ways)
-    Text += Tried.Name + ": " + mlcb::inWords(Tried.Found) + (&Tried == &Ways.back() ? "; " : ", ");
+    Text += Tried.Name + ": " + (Tried.Found ? Tried.Found->inWords() : "failed") + (&Tried == &Ways.back() ? "; " : ", ");
   return Text + "kept: " + Kept.Name;
 }
 

@@ -37,18 +37,17 @@ std::string ObjectReport::text() const {
   return Text;
 }
 
+std::string ObjectReport::inWords() const { return utostr(Bytes) + " bytes" + (Limits ? " (" + utostr(Limits) + " limits passed)" : ""); }
+
 static ObjectReport reportOf(const Module &M, const MCAssembler &Layout, ArrayRef<std::string> Functions) {
   const measure::Size Size = measure::sizeOf(Layout, M.getTargetTriple());
   return {measure::linkedSize(M, Size.Allocated), limitsPassed(), measure::functionBytes(Layout, Functions)};
 }
 
 ObjectReport measured(const Module &M, measure::Measurer &Target, ArrayRef<std::string> Functions) {
+  if (Functions.empty())
+    return {measure::linkedSize(M, Target.size(M).Allocated), limitsPassed(), {}};
   ObjectReport Report;
-  if (Functions.empty()) {
-    Report.Bytes = measure::linkedSize(M, Target.size(M).Allocated);
-    Report.Limits = limitsPassed();
-    return Report;
-  }
   Target.layOut(M, [&](const MCAssembler &Layout) { Report = reportOf(M, Layout, Functions); });
   return Report;
 }

@@ -23,6 +23,7 @@ struct ObjectReport {
 
   static std::optional<ObjectReport> parse(llvm::StringRef Text);
   std::string text() const;
+  std::string inWords() const; // for a remark
 };
 
 /// Of a module as it is now; Functions are the names of those whose shares are wanted.

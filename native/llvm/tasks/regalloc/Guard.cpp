@@ -19,6 +19,7 @@ namespace {
 /// The result in words, and then the functions that are kept by an alternative, a line each: its number and the name.
 std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, ArrayRef<Allocations> Others) {
   const SmallVector<BetterFunction> Better = worthTheirBytes(Own, Others);
+  const double Greedy = Own.sum().Cost;
   std::string Tried, Kept, Names;
   for (auto [By, Each] : enumerate(Alternatives)) {
     const auto Count = count_if(Better, [By = By](const BetterFunction &F) { return F.By == By; });
@@ -27,9 +28,7 @@ std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, 
   }
   for (const BetterFunction &F : Better)
     Names += ("\n" + Twine(F.By) + " " + F.Name).str();
-  return Tried +
-         formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", Own.sum().Cost, Kept, Own.Functions.size(), Own.sum().Cost - totalGain(Better))
-             .str() +
+  return Tried + formatv("greedy: {0:f4}; kept: {1} of {2} functions, {3:f4}", Greedy, Kept, Own.Functions.size(), Greedy - totalGain(Better)).str() +
          Names;
 }
 
