@@ -116,26 +116,28 @@ def test_evaluation_has_rows_of_candidates_and_fixed_allocators() -> None:
     assert np.isfinite(list(costs.values())).all()
 
 
+def bytes_of_objects(program: str, config: Path, *flags: str) -> list[int]:
+    """Of the object by a configuration, and of stock's: all that is loaded."""
+    sizes = []
+    for output, options in ((config.with_suffix(".o"), [f"--config={config}"]), (config.with_suffix(".stock.o"), [])):
+        compile_(embedded(f"embedded/{program}")[0], *options, *flags, "-w", "-c", output=output)
+        sizes.append(sum(loaded_sections(output).values()))
+    return sizes
+
+
 @pytest.mark.parametrize("program", ["test/aes", "test/forth", "train/lisp"])
 def test_object_takes_no_more_bytes_with_its_padding_and_constants(program: str, tmp_path: Path) -> None:
-    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]], candidates=4)
-    sizes = []
-    for name, options in (("own", [f"--config={config}"]), ("stock", [])):
-        compile_(embedded(f"embedded/{program}")[0], *options, "-O2", "-w", "-c", output=tmp_path / name)
-        sizes.append(sum(loaded_sections(tmp_path / name).values()))
-    assert sizes[0] <= sizes[1]
+    own, stocks = bytes_of_objects(program, write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]], candidates=4), "-O2")
+    assert own <= stocks
 
 
 @pytest.mark.parametrize("program", ["train/lisp", "train/red_black_tree", "test/btree"])
 def test_object_takes_no_more_bytes_where_code_is_outlined(program: str, tmp_path: Path) -> None:
-    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["eviction"]], candidates=4)
     # This machine's headers, for a library of the target's need not be here.
     headers = ("-nostdlibinc", "-isystem", "/usr/include", "-isystem", "/usr/include/x86_64-linux-gnu", "-D__x86_64__")
-    sizes = []
-    for name, options in (("own", [f"--config={config}"]), ("stock", [])):
-        compile_(embedded(f"embedded/{program}")[0], "--target=aarch64-linux-gnu", *headers, *options, "-Oz", "-w", "-c", output=tmp_path / name)
-        sizes.append(sum(loaded_sections(tmp_path / name).values()))
-    assert sizes[0] <= sizes[1]
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["eviction"]], candidates=4)
+    own, stocks = bytes_of_objects(program, config, "--target=aarch64-linux-gnu", *headers, "-Oz")
+    assert own <= stocks
 
 
 def test_each_policy_says_once_what_it_decided(rare_call: Path, tmp_path: Path) -> None:

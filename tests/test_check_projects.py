@@ -63,7 +63,8 @@ def test_command_that_runs_ends_with_all_that_it_started(tmp_path: Path) -> None
     folder.mkdir(parents=True)
     with ThreadPoolExecutor() as pool:
         ended = pool.submit(run, "sleep 60 | tee began", folder, {"PATH": "/usr/bin:/bin"})
-        while not (folder / "began").exists():
+        until = time.monotonic() + 10
+        while not (folder / "began").exists() and time.monotonic() < until:
             time.sleep(0.01)
         end_running()
         with pytest.raises(BuildError, match="ended with -9"):

@@ -12,7 +12,7 @@ from mlcb_gym.envs import environments
 
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
-    {"atomic", "errors", "json_lines", "limits", "picture", "pipelines", "regular_file"},
+    {"atomic", "errors", "json_lines", "limits", "picture", "pipelines", "progress_bar", "regular_file"},
     {"damaged"},
     {"_native"},
     {"toolchain"},

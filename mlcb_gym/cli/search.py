@@ -32,8 +32,7 @@ def search(
 
     Arguments of the task's environment are options too: `mlcb search TASK --help` lists them.
     """
-    from rich.progress import track
-
+    from mlcb_gym.progress_bar import progress_bar
     from mlcb_gym.search.decisions import search_all
     from mlcb_gym.search.strategies import SEARCHES, search_in
 
@@ -43,7 +42,7 @@ def search(
     with closing(env_class(task)(programs=training_programs(task, programs), **arguments)) as made:
         chosen = search_in(made, **{name: value for values in options for name, value in values.items()})
         skipped, failed = len(made.programs), 0
-        for found in track(search_all(chosen, made.programs, output), total=len(made.programs), transient=True, disable=not sys.stdout.isatty()):
+        for found in progress_bar(search_all(chosen, made.programs, output), total=len(made.programs)):
             skipped -= 1
             if found.error is not None:
                 failed += 1

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes of many programs side by side."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rich.progress import track
-
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.evaluation.journal import Journal
+from mlcb_gym.progress_bar import progress_bar
 from mlcb_gym.rollout.play import Decide, Script, episode, numbered, persistent, play
 from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.trace import Trace
@@ -47,7 +45,7 @@ class Bench:
         """Play the programs of these numbers that the journal does not know, and keep their traces. Return all."""
         traces = self._journal.next_stage() if self._journal else {}
         left = [number for number in range(len(self.programs)) if number not in traces]
-        shown = track(left, description=label, transient=True, disable=not sys.stdout.isatty())
+        shown = progress_bar(left, description=label)
         for number, trace in played(shown) if left else ():
             traces[number] = trace
             if self._journal and not trace.lost:

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Evaluation of a policy by the run time of executables, against policies that do not learn and the fastest partition that was found."""
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from rich.progress import track
 
 from mlcb_gym.corpus.programs import Program, ProgramsLike, resolve
 from mlcb_gym.evaluation.executables import GROUPS
 from mlcb_gym.evaluation.partition_timing import AGAIN, ALWAYS, BASELINE, LLVM, OPTIMUM, Bounds, Contest, Tried
 from mlcb_gym.evaluation.report import COUNTS, POLICY, Evaluation, check_counts
 from mlcb_gym.export.clang_config import write_clang_config
+from mlcb_gym.progress_bar import progress_bar
 
 ROUNDS = 40
 MARGIN = 0.01
@@ -42,7 +40,7 @@ def evaluate_run_time(
     with tempfile.TemporaryDirectory() as name:
         config = Path(name) / "mlcb.cfg"
         write_clang_config(config, [folder])
-        for program in track(chosen, description="programs", transient=True, disable=not sys.stdout.isatty()):
+        for program in progress_bar(chosen, description="programs"):
             with tempfile.TemporaryDirectory(dir=name) as own:
                 contest = Contest(program, Path(own), config=config, random=max(best_of, default=0), bounds=bounds or Bounds(), seed=seed)
                 for method, taken in contest.seconds(rounds, best_of).items():
