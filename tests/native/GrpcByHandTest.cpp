@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <atomic>
 #include <netinet/in.h>
+#include <optional>
 #include <sys/socket.h>
 #include <thread>
 
@@ -51,15 +52,20 @@ void say(const FileDescriptor &To, const std::string &Bytes) {
   EXPECT_EQ(::write(To.get(), Bytes.data(), Bytes.size()), static_cast<ssize_t>(Bytes.size()));
 }
 
-/// Calls that server.
+/// What opens a stream; an episode's has a name.
+std::string call(uint32_t Stream, const std::string &Name = "") {
+  const std::string Always = header(":method", "POST") + header(":scheme", "http") + header(":path", "/mlcb.v1.Channel/Stream") +
+                             header(":authority", "x") + header("te", "trailers") + header("content-type", "application/grpc");
+  return frame(Headers, EndsHeaders, Stream, Name.empty() ? Always : Always + header("mlcb-stream", Name));
+}
+
+/// Opens a session with that server.
 FileDescriptor callByHand(const GrpcRendezvous &Server) {
   FileDescriptor Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const std::string Address = Server.address();
   const sockaddr_in There = loopback(std::stoi(Address.substr(Address.rfind(':') + 1)));
   EXPECT_EQ(::connect(Socket.get(), reinterpret_cast<const sockaddr *>(&There), sizeof There), 0);
-  const std::string Call = header(":method", "POST") + header(":scheme", "http") + header(":path", "/mlcb.v1.Channel/Stream") +
-                           header(":authority", "x") + header("te", "trailers") + header("content-type", "application/grpc");
-  say(Socket, Preface + frame(Settings, 0, 0, "") + frame(Headers, EndsHeaders, 1, Call));
+  say(Socket, Preface + frame(Settings, 0, 0, "") + call(1));
   return Socket;
 }
 
@@ -72,6 +78,36 @@ TEST(GrpcName, ThatIsTooLongEndsTheStream) {
     say(Caller, frame(Data, 0, 1, message("") + message(std::string(static_cast<size_t>(Size), 'n'))));
     EXPECT_TRUE(failsWith(Theirs->receive(One, after(0.3)), Kind, "")) << Size;
   }
+}
+
+/// Empty at the end.
+std::string read(const FileDescriptor &From, size_t Size) {
+  std::string Text(Size, '\0');
+  return ::recv(From.get(), Text.data(), Size, MSG_WAITALL) == static_cast<ssize_t>(Size) ? Text : "";
+}
+
+struct Received {
+  Frame Type;
+  bool Acknowledged;
+  uint32_t Stream;
+  std::string Payload;
+};
+
+std::optional<Received> readFrame(const FileDescriptor &From) {
+  const std::string Head = read(From, 9);
+  if (Head.empty())
+    return std::nullopt;
+  const auto At = [&](size_t I) { return static_cast<uint32_t>(static_cast<unsigned char>(Head[I])); };
+  return Received{static_cast<Frame>(At(3)), (At(4) & Acknowledges) != 0, At(5) << 24 | At(6) << 16 | At(7) << 8 | At(8),
+                  read(From, At(0) << 16 | At(1) << 8 | At(2))};
+}
+
+/// Whether a stream is answered before the connection ends.
+bool isAnswered(const FileDescriptor &Caller, uint32_t Stream) {
+  auto Next = readFrame(Caller);
+  while (Next && (Next->Type != Headers || Next->Stream != Stream))
+    Next = readFrame(Caller);
+  return Next.has_value();
 }
 
 /// Answers the calls of one client as it is told.
@@ -100,24 +136,14 @@ private:
   void serve(const FileDescriptor &Client) {
     const auto Write = [&](const std::string &Text) { (void)!::write(Client.get(), Text.data(), Text.size()); };
     Write(frame(Settings, 0, 0, ""));
-    for (auto Begun = read(Client, Preface.size()); !Begun.empty();) {
-      const std::string Head = read(Client, 9);
-      if (Head.empty())
-        return;
-      const auto At = [&](size_t I) { return static_cast<uint32_t>(static_cast<unsigned char>(Head[I])); };
-      const std::string Payload = read(Client, At(0) << 16 | At(1) << 8 | At(2));
-      const bool Acknowledged = At(4) & Acknowledges;
-      if (At(3) == Headers)
-        Write(How(Calls++, At(5) << 24 | At(6) << 16 | At(7) << 8 | At(8)));
-      else if ((At(3) == Settings || At(3) == Ping) && !Acknowledged)
-        Write(frame(static_cast<Frame>(At(3)), Acknowledges, 0, At(3) == Ping ? Payload : ""));
+    if (read(Client, Preface.size()).empty())
+      return;
+    while (const auto Next = readFrame(Client)) {
+      if (Next->Type == Headers)
+        Write(How(Calls++, Next->Stream));
+      else if ((Next->Type == Settings || Next->Type == Ping) && !Next->Acknowledged)
+        Write(frame(Next->Type, Acknowledges, 0, Next->Type == Ping ? Next->Payload : ""));
     }
-  }
-
-  /// Empty at the end.
-  static std::string read(const FileDescriptor &From, size_t Size) {
-    std::string Text(Size, '\0');
-    return ::recv(From.get(), Text.data(), Size, MSG_WAITALL) == static_cast<ssize_t>(Size) ? Text : "";
   }
 
   Answering How;
@@ -144,6 +170,21 @@ TEST(GrpcLending, EndsAtTheDeadlineOfTheSendAndWhereItIsInterrupted) {
   Link->onWait([] { return true; });
   EXPECT_TRUE(failsWith(Link->send(bytes({1}), patience(), Pair.Theirs.get()), ErrorKind::Interrupted, "interrupted"));
   EXPECT_LT(Clock::now() - Begun, 5s);
+}
+
+TEST(GrpcLending, OfAnotherConnectionIsNotTaken) {
+  const auto Server = open("grpc://127.0.0.1:0", true).value();
+  const FileDescriptor Announces = callByHand(*Server);
+  const auto Theirs = Server->connect(patience(), {}).value();
+  const FileDescriptor Other = callByHand(*Server);
+  const auto Others = Server->connect(patience(), {}).value();
+  for (const auto &[Opener, Name] : {std::pair(&Announces, "own"), std::pair(&Other, "another's")}) {
+    say(*Opener, call(3, Name));
+    ASSERT_TRUE(isAnswered(*Opener, 3)) << Name;
+    say(Announces, frame(Data, 0, 1, message("") + message(Name) + message("x")));
+    ASSERT_TRUE(succeeds(receiveText(*Theirs, 1))) << Name;
+    EXPECT_EQ(Theirs->takeAttached().get() >= 0, Opener == &Announces) << Name;
+  }
 }
 
 } // namespace
