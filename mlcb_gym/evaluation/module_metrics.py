@@ -79,22 +79,13 @@ def evaluate_metrics(
     with closing(Bench(EnvPool(made, programs=chosen, **arguments), chosen, journal)) as bench:
         if search:
             _check_searched(bench.env())
-        listed = made.record.candidates(policy.manifest["parameters"])
-        if candidates and not listed and not made.record.measured_candidates:
-            raise TaskError(f"{folder}: its decisions depend on each other, expected no argument candidates")
+        if candidates:
+            _check_decided_apart(policy, made.record)
         traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
-        if made.record.measured_candidates:
-            _add_measured(rows, bench, _player(policy, bench.env(), made.record), list(map(made.record.measured_candidates, candidates)), candidates)
-        elif made.record.ranked:
-            _add_preferred(rows, bench, listed, candidates, policy)
-        elif made.record.separable:
-            default = bench.env().default_action
-            _add_best_answers(rows, bench, [nth_allowed(index, default) for index in range(len(listed))], candidates, default)
-        else:
-            _add_best_episodes(rows, bench, listed, candidates)
+        _add_candidates(rows, bench, policy, made.record, candidates)
         if references:
             _add_references(rows, bench, made.record)
         else:
@@ -139,6 +130,25 @@ def _player(policy: OnnxPolicy, env: CompilerEnv, record: TaskRecord) -> Decide:
     """Return the policy: in the compiler, where it takes models, unless its time is measured, step by step."""
     timed = "llvm_seconds" in record.evaluation.get("metrics", ())
     return policy.delegate if env.takes_models and not timed else policy.player(env)
+
+
+def _check_decided_apart(policy: OnnxPolicy, record: TaskRecord) -> None:
+    if not record.measured_candidates and not record.candidates(policy.manifest["parameters"]):
+        raise TaskError(f"{policy.folder}: its decisions depend on each other, expected no argument candidates")
+
+
+def _add_candidates(rows: TraceRows, bench: Bench, policy: OnnxPolicy, record: TaskRecord, counts: Sequence[int]) -> None:
+    """Adds the best of as many candidates as each of the counts, as the task has them."""
+    listed = record.candidates(policy.manifest["parameters"])
+    if record.measured_candidates:
+        _add_measured(rows, bench, _player(policy, bench.env(), record), list(map(record.measured_candidates, counts)), counts)
+    elif record.ranked:
+        _add_preferred(rows, bench, listed, counts, policy)
+    elif record.separable:
+        default = bench.env().default_action
+        _add_best_answers(rows, bench, [nth_allowed(index, default) for index in range(len(listed))], counts, default)
+    else:
+        _add_best_episodes(rows, bench, listed, counts)
 
 
 def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
