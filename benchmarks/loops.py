@@ -168,6 +168,6 @@ def _in_torch(network: Team) -> Model:
 
 def _in_onnx(policy: OnnxPolicy) -> Model:
     def answer(agent: str, tensors: Mapping[str, Any]) -> int:
-        return policy.choose({AGENT: AGENTS.index(agent)} | {name: dict(tensors) for name in AGENTS})
+        return int(policy.advice({AGENT: AGENTS.index(agent)} | {name: dict(tensors) for name in AGENTS}))
 
     return answer

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EEXIST, EINVAL, ENOSYS, ENOTEMPTY, ENOTSUP
+from errno import EEXIST, EINVAL, ENOSYS, ENOTDIR, ENOTEMPTY, ENOTSUP
 from pathlib import Path
 from secrets import token_hex
 
@@ -25,8 +25,8 @@ def replacing(target: Path) -> Iterator[Path]:
         OSError: it cannot be written; the error names ``target``.
     """
     unfinished = target.with_name(f".{target.name}.{token_hex(4)}")
+    _make_folder_of(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         yield unfinished
         _sync_all(unfinished)
         _rename(unfinished, target)
@@ -37,6 +37,15 @@ def replacing(target: Path) -> Iterator[Path]:
         raise
     finally:
         _remove(unfinished)
+
+
+def _make_folder_of(target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(target)) from error
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from error
 
 
 def write(target: Path, contents: str | bytes) -> None:

@@ -123,8 +123,9 @@ def _in_environment(policies: dict[str, Path], programs: Sequence[Program], cons
     ratios = {}
     for label, folder in policies.items():
         policy = OnnxPolicy(folder)
-        with closing(env_class(policy.task)(programs=programs, **policy.env_arguments)) as env:
-            ratios[label] = [trace.ratio for trace in play_in_order([env], (episode(program, policy.choose) for program in programs))]
+        made = env_class(policy.task)
+        with closing(made(programs=programs, **policy.env_arguments, **made.record.evaluation)) as env:
+            ratios[label] = [trace.ratio for trace in play_in_order([env], (episode(program, policy.player(env)) for program in programs))]
     return ratios
 
 
@@ -152,7 +153,7 @@ def _run(program: Path) -> bytes:
 def _random(programs: Sequence[Program], console: Console) -> tuple[list[float], list[float]]:
     """Return what decisions drawn at random come to: one episode, and the best of several."""
     rng = np.random.default_rng(SEED)
-    with closing(InlinerEnv(programs=programs)) as env:
+    with closing(InlinerEnv(programs=programs, **InlinerEnv.record.evaluation)) as env:
         scripts = [episode(program, random(rng)) for program in programs for _ in range(RANDOM_EPISODES)]
         traces = list(track(play([env], scripts), description="random", total=len(scripts), console=console, transient=True))
     drawn = [[trace.ratio for trace in traces if trace.program == program.name] for program in programs]

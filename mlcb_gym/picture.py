@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mlcb_gym.atomic import replacing
+
 
 @contextmanager
 def picture(path: Path, size: tuple[float, float], rows: int = 1, **arguments: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its axes, and write what the block drew there to a file.
+    """Yield a figure and its axes, and write what the block drew there to a file, whole or not at all.
 
     Args:
         size: width and height in inches.
@@ -20,4 +22,5 @@ def picture(path: Path, size: tuple[float, float], rows: int = 1, **arguments: A
 
     figure = Figure(figsize=size, layout="constrained")
     yield figure, figure.subplots(rows, **arguments)
-    figure.savefig(path, dpi=120)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, format=path.suffix.removeprefix("."), dpi=120)

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mlcb_gym import _native
+from mlcb_gym.errors import TaskError
 
 AGENT = "agent"
 """The key of an observation of several agents that has the index of the acting one."""
@@ -206,8 +207,15 @@ class TaskSpec:
 
 
 def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
-    """Return a declared task bound with parameters; raises ``_native.InvalidArgument`` for an unknown task or parameter."""
-    return TaskSpec(_native.bind(task, json.dumps(parameters)))
+    """Return a declared task bound with parameters.
+
+    Raises:
+        TaskError: there is no such task or parameter, or a parameter has another type.
+    """
+    try:
+        return TaskSpec(_native.bind(task, json.dumps(parameters)))
+    except _native.InvalidArgument as error:
+        raise TaskError(str(error)) from error
 
 
 def unbound(task: str) -> TaskSpec:

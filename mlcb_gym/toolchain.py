@@ -100,7 +100,7 @@ def vocabulary_digest(name: str = "vocabulary") -> str:
 
 def environment() -> dict[str, str]:
     """The environment of a compiler that we start: it finds the vocabularies wherever the package lies."""
-    return {**{_variable(name): str(vocabulary(name)) for name in VOCABULARIES}, **os.environ}
+    return {**os.environ, **{_variable(name): str(vocabulary(name)) for name in VOCABULARIES}}
 
 
 def _variable(name: str) -> str:

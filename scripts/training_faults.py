@@ -213,8 +213,8 @@ def main() -> None:
     asked = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this in the background has it ignored, which children inherit
     with tempfile.TemporaryDirectory(prefix="mlcb-faults-") as name, ExitStack() as stack:
-        training = Training(Path(name))
         stack.callback(kill_marked)
+        training = Training(Path(name))
         rows, counts = list[str](), Counter[str]()
         for kind, said, seconds in kill_all(training, asked.kills, asked.seed):
             counts[kind] += 1

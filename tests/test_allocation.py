@@ -402,6 +402,11 @@ def test_wrong_argument_is_named_when_the_env_is_made(make: Make, arguments: dic
         make("eviction", **({"session": None} if "compiler" in arguments else {}) | arguments)
 
 
+def test_value_of_no_choice_forbids_nothing(make: Make) -> None:
+    with pytest.raises(TaskError, match=r"^forbidden=0: expected none: the task asks for a value$"):
+        make("priority", forbidden=[0])
+
+
 @pytest.mark.parametrize("tool", ["llc", "clang"])
 def test_policy_that_is_none_is_one_line_and_no_output(tool: str, tmp_path: Path) -> None:
     command = stock(tool, resolve(PROGRAM)[0].bitcode, tmp_path / "out.o")

@@ -58,7 +58,7 @@ def rare_call(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("task", "made"), [("eviction", EvictionEnv), ("rl4real", RL4ReAlEnv)])
 def test_environment_foretells_what_clang_keeps(task: str, made: Any, worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
     policy = OnnxPolicy(shipped()[task])
-    info = measured(fast, worker, "3", policy.choose, made)
+    info = measured(fast, worker, "3", policy.advice, made)
     said = compile_trying(4, fast, tmp_path / "kept.o", task)
     assert float(re.findall(r"functions, ([\d.]+)", said)[0]) == pytest.approx(info["executed_candidates"], abs=1e-3)
     assert float(re.findall(r"csr 16384 \+ same: ([\d.]+)", said)[0]) == pytest.approx(info["executed_beside"], abs=1e-3)

@@ -129,7 +129,7 @@ def test_stock_compiler_decides_as_the_environment_does(
     subprocess.run(with_policy(stock(tool, program, tmp_path / "out.o"), uri), check=True)
     pipeline = "" if tool == "llc" else "default<O2>"
     with closing(EvictionEnv(programs=program, session=worker, pipeline=pipeline, optsize=True)) as env:
-        _, _, info = finish(env, OnnxPolicy(folder).choose, program)
+        _, _, info = finish(env, OnnxPolicy(folder).player(env), program)
     assert info["ratio"] != 1.0
     assert object_metrics(tmp_path / "out.o", ["text"]) == {"text": info["text"]}
 

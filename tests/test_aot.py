@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.export import aot, codegen
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.codegen import FLAGS, SHARED, include, sizes
@@ -262,6 +263,16 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "sealed, foreign": (sealed_foreign, "has no symbol mlcb_aot_policy_v2"),
     "other CPU": (other_cpu, "is compiled for a CPU of level x86-64-v9, which this one is not"),
 }
+
+
+def test_cached_one_is_of_the_generator_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = set[Path]()
+    monkeypatch.setattr(aot, "compile_policy", lambda folder, output, cpu: made.add(output))
+    for version in "1", "2":
+        monkeypatch.setattr(codegen, "version", lambda package, version=version: version)
+        aot.compiled(POSETRL)
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

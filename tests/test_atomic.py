@@ -65,6 +65,14 @@ def test_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "target")
 
 
+@pytest.mark.parametrize("name", ["file/target", "file/folder/target"])
+def test_target_below_a_file_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError) as caught:
+        write(tmp_path / name, "")
+    assert caught.value.filename == str(tmp_path / name)
+
+
 def test_error_of_another_file_names_that(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "target"):
         (tmp_path / "other").read_text()

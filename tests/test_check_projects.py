@@ -5,13 +5,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.sources import collection
-from scripts.projects import page
-from scripts.projects.build import BuildError, Built, Cost, end_running, run
+from scripts.projects import build, page
+from scripts.projects.build import Built, Cost, Ended, end_running, run
 from scripts.projects.recipe import WAYS, Project, Way, made_from, projects
 
 STOCK = Built(
@@ -58,7 +59,8 @@ def test_build_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert Built.read(tmp_path / "stock.json") == STOCK
 
 
-def test_command_that_runs_ends_with_all_that_it_started(tmp_path: Path) -> None:
+def test_command_that_runs_ends_with_all_that_it_started_and_no_other_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_ended", Event())
     folder = tmp_path / "project" / "00"
     folder.mkdir(parents=True)
     with ThreadPoolExecutor() as pool:
@@ -67,8 +69,10 @@ def test_command_that_runs_ends_with_all_that_it_started(tmp_path: Path) -> None
         while not (folder / "began").exists() and time.monotonic() < until:
             time.sleep(0.01)
         end_running()
-        with pytest.raises(BuildError, match="ended with -9"):
+        with pytest.raises(Ended):
             ended.result(timeout=10)
+    with pytest.raises(Ended):
+        run("sleep 60", folder, {"PATH": "/usr/bin:/bin"})
 
 
 def test_projects_are_in_no_split_that_is_learnt_or_chosen_by() -> None:

@@ -120,6 +120,21 @@ def test_policies_of_one_name_are_refused(tmp_path: Path) -> None:
         write_clang_config(tmp_path / "mlcb.cfg", [tmp_path / task / "policy" for task in ("posetrl", "eviction")], bundle=True)
 
 
+def test_bundle_beside_its_own_policies_keeps_what_lies_there(tmp_path: Path) -> None:
+    policy = Path(shutil.copytree(shipped()["posetrl"], tmp_path / "posetrl"))
+    (policy / "notes").write_text("mine")
+    write_clang_config(tmp_path / "mlcb.cfg", [policy], bundle=True)
+    assert (policy / "notes").read_text() == "mine"
+
+
+def test_bundle_does_not_replace_a_folder_of_other_things(tmp_path: Path) -> None:
+    (tmp_path / "posetrl").mkdir()
+    (tmp_path / "posetrl" / "thesis").write_text("mine")
+    with pytest.raises(PolicyError, match=r"posetrl: holds other things than a policy, expected an empty folder or one to replace$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], bundle=True)
+    assert (tmp_path / "posetrl" / "thesis").read_text() == "mine"
+
+
 def test_two_policies_in_the_place_of_the_optimizations_need_the_guard(tmp_path: Path) -> None:
     both = [shipped()["posetrl"], shipped()["function_posetrl"]]
     with pytest.raises(PolicyError, match="posetrl, function_posetrl: each takes the place of the optimizations: expected one of them, or --guard"):

@@ -155,6 +155,7 @@ def test_corpus_list_names_the_programs() -> None:
     "arguments",
     [
         ("corpus", "list", "no-such-thing"),
+        ("corpus", "build", "no-such-thing"),
         ("clang-config", "no-such-thing"),
         ("export", "no-such-thing", "policy"),
         ("evaluate", "posetrl", "--policy", "no-such-thing"),
@@ -167,6 +168,11 @@ def test_corpus_list_names_the_programs() -> None:
 def test_what_is_wrong_is_one_line_and_exit_code_1(arguments: tuple[str, ...]) -> None:
     done = mlcb(*arguments)
     assert_one_line(done, "no-such-thing")
+
+
+def test_search_from_a_policy_with_other_parameters_is_refused(tmp_path: Path) -> None:
+    done = mlcb("search", "inliner", "--policy", "inliner", "--programs", "embedded/train/fft", "--output", str(tmp_path / "decisions"))
+    assert_one_line(done, "made for inliner with other parameters")
 
 
 def test_check_says_that_an_environment_conforms() -> None:

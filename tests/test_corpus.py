@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -12,11 +13,12 @@ from typing import Any
 import pytest
 
 from mlcb_gym import toolchain
-from mlcb_gym.corpus import bitcode, registry, sources, split
+from mlcb_gym.corpus import bitcode, corpora, registry, sources, split
 from mlcb_gym.corpus.command import run
 from mlcb_gym.corpus.programs import Program, resolve, validation_of
 from mlcb_gym.corpus.sources import Source, fetch
 from mlcb_gym.errors import ProgramError, ToolchainError
+from mlcb_gym.evaluation.executables import Executables
 from mlcb_gym.limits import lower
 from mlcb_gym.tools import odg
 from mlcb_gym.tools.vocabulary import count_triplets
@@ -218,6 +220,14 @@ def test_flags_of_sources_are_read_from_the_folder_above(with_headers: Path) -> 
     assert not set(before) & {program.digest for program in resolve(with_headers)}
 
 
+def test_executables_have_the_flags_of_the_bitcode(with_headers: Path, tmp_path: Path) -> None:
+    (with_headers / "compile_flags.txt").write_text("-Iinclude\n-DMORE=1\n")
+    (with_headers / "beside.c").unlink()
+    (with_headers / "deep" / "er" / "below.c").write_text('#include "own.h"\nint main(void) { return OWN + MORE - 42; }\n')
+    (program,) = resolve(with_headers)
+    Executables(program, tmp_path)
+
+
 def test_flags_above_the_named_folder_are_not_read(with_headers: Path) -> None:
     (with_headers / "compile_flags.txt").write_text("-Iinclude\n-DMORE=1\n")
     with pytest.raises(ProgramError, match=r"'own.h' file not found"):
@@ -284,3 +294,12 @@ def test_program_that_ships_as_bitcode_needs_no_tool(uri: str, tmp_path: Path, m
     (program,) = resolve(uri)
     registry._embedded_program.cache_clear()
     assert (program.uri, program.bitcode) == (uri, brought)
+
+
+def test_module_of_another_manifest_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCB_DATA", str(tmp_path))
+    module = corpora.manifest("default")[0]
+    module.path.parent.mkdir(parents=True)
+    module.path.write_bytes(b"of last year")
+    with pytest.raises(ProgramError, match=f"^{re.escape(module.uri)}: built from another manifest, run `mlcb corpus build default`$"):
+        resolve(module.uri)

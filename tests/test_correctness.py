@@ -74,7 +74,7 @@ def outputs(source: Path, folder: Path, *, episodes: int, start: str = "unoptimi
     rng = np.random.default_rng(len(source.stem))
     printed = set()
     with closing(PluginSession(keep=optimized)) as session:
-        env = PosetRLEnv(programs=module, actions=ACTIONS, reward="none", start=start, max_steps=STEPS, verify=True, session=session)
+        env = PosetRLEnv(programs=module, actions=ACTIONS, reward="none", start=start, max_steps=STEPS, session=session)
         for _ in range(episodes):
             taken = random_episode(env, rng)
             compile_(optimized, "-Oz", "-Xclang", "-disable-llvm-passes", output=folder / "program")

@@ -42,11 +42,11 @@ def program() -> Program:
 
 def final_size(env: PosetRLEnv, policy: Path, program: Program) -> float:
     """The size that the environment measures at the end of the policy's episode."""
-    choose = OnnxPolicy(policy).choose
+    decide = OnnxPolicy(policy)
     observation, _ = env.reset(options={"program": program})
     ended = False
     while not ended:
-        observation, _, ended, _, info = env.step(choose(observation))
+        observation, _, ended, _, info = env.step(int(decide.advice(observation)))
     return info["size"]
 
 

@@ -140,7 +140,7 @@ def printed(source: Path, folder: Path, *, episodes: int, pipeline: str = "defau
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
     seen = set()
     with closing(PluginSession(keep=folder / "out.bc")) as session:
-        env = InlinerEnv(programs=folder / "program.bc", reward="none", verify=True, pipeline=pipeline, growth=4.0, session=session)
+        env = InlinerEnv(programs=folder / "program.bc", reward="none", pipeline=pipeline, growth=4.0, session=session)
         for seed in range(episodes):
             finish(env, random(np.random.default_rng(seed)), folder / "program.bc")
             compile_(folder / "out.bc", "-Oz", "-Xclang", "-disable-llvm-passes", output=folder / "program")
@@ -330,7 +330,7 @@ def test_clang_decides_as_the_environment_does(make: Make, program: Program, emb
     write_clang_config(tmp_path / "mlcb.cfg", [folder])
     done = clang(program, tmp_path / "out.o", f"--config={tmp_path}/mlcb.cfg")
     assert (done.returncode, done.stderr) == (0, "")
-    _, _, info = finish(env, OnnxPolicy(folder).choose)
+    _, _, info = finish(env, OnnxPolicy(folder).player(env))
     assert info["ratio"] != 1.0
     assert sized(tmp_path / "out.o")[1] == info["text"]
 

@@ -345,7 +345,7 @@ def test_clang_splits_as_the_environment_does(policy: tuple[Team, Path], worker:
         program = tmp_path / f"{kernel.name}.bc"
         subprocess.run([*clang, "-Xclang", "-disable-llvm-passes", "-emit-llvm", tmp_path / "kernel.c", "-o", program], check=True, timeout=60)
         env = LoopDistributionEnv(programs=program, session=worker, reward="text")
-        _, info = finish(env, lambda env: decide.choose(env.observation), str(program))
+        _, info = finish(env, lambda env: int(decide.advice(env.observation)), str(program))
         policy_in_clang = [f"-fpass-plugin={toolchain.plugin()}", "-mllvm", f"-mlcb-runner=onnx:{folder}"]
         subprocess.run([*clang, *policy_in_clang, "-emit-llvm", program, "-o", tmp_path / "split.bc"], check=True, timeout=60)
         subprocess.run([*AT_DEFAULT_LEVEL, tmp_path / "split.bc", "-o", tmp_path / "out.o"], check=True, timeout=60)

@@ -67,13 +67,13 @@ def policy(worker: WorkerSession, tmp_path_factory: pytest.TempPathFactory) -> P
 
 def decided(policy: Path, session: Session | str) -> list[tuple[int, float]]:
     """The policy's decisions on one program, and the size after each."""
-    choose = OnnxPolicy(policy).choose
+    decide = OnnxPolicy(policy)
     decisions: list[tuple[int, float]] = []
     with closing(make_env(session, programs=PROGRAM)) as env:
         observation, _ = env.reset()
         ended = False
         while not ended:
-            action = choose(observation)
+            action = int(decide.advice(observation))
             observation, _, ended, _, info = env.step(action)
             decisions.append((action, info["size"]))
     return decisions

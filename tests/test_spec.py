@@ -12,6 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from mlcb_gym import _native
+from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import shipped
 from mlcb_gym.spec import TaskSpec, bind
 
@@ -58,9 +59,9 @@ def test_answer_of_the_heuristic_is_an_input_with_a_role(task: str) -> None:
 
 
 def test_unknown_task_and_parameter_are_named() -> None:
-    with pytest.raises(_native.InvalidArgument, match="no-such-task"):
+    with pytest.raises(TaskError, match="no-such-task"):
         bind("no-such-task", {})
-    with pytest.raises(_native.InvalidArgument, match="no_such_parameter"):
+    with pytest.raises(TaskError, match="no_such_parameter"):
         bind("posetrl", {"no_such_parameter": 1})
 
 

@@ -4,6 +4,7 @@
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from mlcb_gym import _native, toolchain
 from mlcb_gym.corpus.programs import resolve
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
+from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import TaskSpec
 from tests.support.processes import listed, signal_only
 from tests.support.stock import MODULE_INLINER, compilers, declare, inliner, opt
@@ -157,6 +159,23 @@ def test_what_the_compiler_wrote_is_measured_against_the_default(program: Path) 
     assert default.metrics["text"] == default.metrics["text_default"] == never.metrics["text_default"]
     assert never.metrics["text"] != default.metrics["text"]
     assert never.metrics["ir_instructions"] > 0
+
+
+def test_program_that_was_rewritten_has_its_own_default(program: Path, crowded: Path, tmp_path: Path) -> None:
+    defaults = []
+    with closing(opt()) as session:
+        for content in program, crowded:
+            same = Path(shutil.copy(content, tmp_path / "same.bc"))
+            defaults.append(play(session.begin(inliner(), EpisodeRequest(same, ("text_default",), "end")), by_default)[-1].metrics)
+    assert defaults[0] != defaults[1]
+
+
+def test_output_that_is_no_object_is_not_what_was_decided(program: Path) -> None:
+    def measure(output: Path, names: Sequence[str]) -> dict[str, float]:
+        return object_metrics(Path(__file__), names)
+
+    with pytest.raises(SessionLost, match=r"test_stock.py: cannot be read, expected an object file$"):
+        play(opt(measure=measure).begin(inliner(), EpisodeRequest(program, ("text",), "end")), by_default)
 
 
 def test_other_outputs_are_measured_as_one_is_told(crowded: Path, eviction: TaskSpec) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcb_gym import toolchain
 from mlcb_gym.errors import ToolchainError
 from mlcb_gym.toolchain import tool
 
@@ -37,3 +38,9 @@ def test_folder_that_has_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     tool.cache_clear()
     monkeypatch.setenv("MLCB_LLVM_BIN", str(folder))
     assert tool("clang") == folder / "clang"
+
+
+def test_empty_variable_names_no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = toolchain.environment()["MLCB_VOCABULARY"]
+    monkeypatch.setenv("MLCB_VOCABULARY", "")
+    assert toolchain.environment()["MLCB_VOCABULARY"] == shipped

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym import atomic
 from mlcb_gym.pipelines import OZ
 from mlcb_gym.tools.odg import expand, passes, subsequences, without
 
@@ -29,7 +30,7 @@ def odg(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text)
+        atomic.write(output, text)
 
 
 @app.command("without")

@@ -28,9 +28,9 @@ def export(
     from mlcb_gym.atomic import replacing
     from mlcb_gym.corpus.programs import resolve
     from mlcb_gym.export.aot import COMPILED, compile_policy
-    from mlcb_gym.export.export import export_policy, replaceable
+    from mlcb_gym.export.export import export_policy
     from mlcb_gym.export.parity import check_parity
-    from mlcb_gym.onnx.manifest import read_manifest
+    from mlcb_gym.onnx.manifest import read_manifest, replaceable
 
     if programs:
         resolve(programs)  # what is wrong with them is known before anything is written

@@ -11,7 +11,8 @@ from pathlib import Path
 class Program:
     """One module that can be compiled.
 
-    ``name`` is the same on every machine; ``uri`` resolves to this program alone; ``digest`` is the SHA-256 of the bitcode.
+    ``name`` is the same on every machine; ``uri`` resolves to this program alone; ``digest`` is the SHA-256 of the bitcode; ``root`` is the folder
+    that a source file was found in, up to which its flags are looked for.
     """
 
     name: str
@@ -19,11 +20,12 @@ class Program:
     bitcode: Path
     project: str
     digest: str
+    root: Path | None = None
 
     @classmethod
-    def of(cls, name: str, uri: str, bitcode: Path, project: str) -> "Program":
+    def of(cls, name: str, uri: str, bitcode: Path, project: str, root: Path | None = None) -> "Program":
         """Return a program with the digest of its bitcode."""
-        return cls(name, uri, bitcode, project, sha256(bitcode.read_bytes()).hexdigest())
+        return cls(name, uri, bitcode, project, sha256(bitcode.read_bytes()).hexdigest(), root)
 
 
 ProgramsLike = str | Path | Program | Sequence[str | Path | Program]

@@ -101,7 +101,7 @@ def _files(folder: Path) -> Iterable[Path]:
 
 def _of_file(path: Path, root: Path) -> Program:
     name = path.relative_to(root).as_posix()
-    return Program.of(name, _uri(path), bitcode.bitcode(path, root), _project(root, name))
+    return Program.of(name, _uri(path), bitcode.bitcode(path, root), _project(root, name), root)
 
 
 def _uri(path: Path) -> str:

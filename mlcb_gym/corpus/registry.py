@@ -11,6 +11,7 @@ from mlcb_gym.corpus.loops import kernels
 from mlcb_gym.corpus.loops.named import named
 from mlcb_gym.corpus.program import Program
 from mlcb_gym.corpus.shipped import shipped
+from mlcb_gym.errors import ProgramError
 
 
 def bitcode_of(program: Program, folder: Path) -> Path:
@@ -68,7 +69,10 @@ def _kernel_source(program: Program, folder: Path) -> Path:
 
 def _built(uri: str) -> Iterator[Program]:
     for module in corpora.modules(uri):
-        yield Program(module.uri, module.uri, module.path, module.project, module.sha256)
+        program = Program.of(module.uri, module.uri, module.path, module.project)
+        if program.digest != module.sha256:
+            raise ProgramError(f"{module.uri}: built from another manifest, run `mlcb corpus build {module.corpus}`")
+        yield program
 
 
 CORPORA: dict[str, Corpus] = {}

@@ -90,7 +90,8 @@ class Options:
         actions = int(spec.action_space.n) if isinstance(spec.action_space, spaces.Discrete) else 0
         for index in self.forbidden:
             if not 0 <= index < actions:
-                raise TaskError(f"forbidden={index}: expected indices of actions, from 0 to {actions - 1}")
+                expected = f"indices of actions, from 0 to {actions - 1}" if actions else "none: the task asks for a value"
+                raise TaskError(f"forbidden={index}: expected {expected}")
         for name in self.metrics:
             if name not in spec.metrics:
                 raise TaskError(f"metrics={name!r}: expected some of {', '.join(spec.metrics)}")

@@ -57,7 +57,10 @@ class CompilerVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     @property
     def timing(self) -> Timing:
-        """The sum over the sub-environments, which are waited for one after another: ``waiting`` is the time that Python itself waited."""
+        """The sum over the sub-environments, which are waited for one after another: ``waiting`` is the time that Python itself waited.
+
+        ``cache`` is that of each sub-environment alone, and empty here.
+        """
         total = Timing()
         for env in self.envs:
             total.steps += env.timing.steps

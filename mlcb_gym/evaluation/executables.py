@@ -47,7 +47,7 @@ class Executables:
         corpus = corpus_of(program.uri)
         self._times_itself = corpus is not None and corpus.times_itself
         self._source = source_of(program, folder).absolute()
-        self._flags = flags_of(self._source, self._source.parent) if self._source.suffix in bitcode.SOURCES else ()
+        self._flags = flags_of(self._source, (program.root or self._source.parent).absolute()) if self._source.suffix in bitcode.SOURCES else ()
         (plain,) = self.build([("-O0",)])
         self._expected = run((plain,), subject=program.name, seconds=SECONDS)
 

@@ -12,7 +12,8 @@ Rows = Mapping[str, Sequence[float | None]]
 """The ratios of the programs, by the label of their method."""
 
 MARKERS = "o^xD|sv*P+"
-
+LINES = ("-", "--", ":")
+"""Of as many methods each as there are colours."""
 
 LOWEST, HIGHEST = 0.6, 1.2
 """The ratios that curves are drawn between: the same in all pictures, and no outlier makes differences too small to see."""
@@ -25,8 +26,8 @@ def plot_curves(path: Path, rows: Rows, *, emphasised: str, title: str, label: s
     with picture(path, (10, 5.5)) as (_, axes):
         for i, (method, ratios) in enumerate(rows.items()):
             width, order = (2.5, 3) if method == emphasised else (1, 2)
-            color, known = colormaps["tab20"](i), sorted(r for r in ratios if r is not None)
-            axes.plot(known, label=method, color=color, linewidth=width, zorder=order)
+            color, known = colormaps["tab20"](i % 20), sorted(r for r in ratios if r is not None)
+            axes.plot(known, label=method, color=color, linestyle=LINES[i // 20 % len(LINES)], linewidth=width, zorder=order)
             below, above = bisect_left(known, LOWEST), bisect_right(known, HIGHEST)
             for marker, edge, beyond in (("v", LOWEST, range(below)), ("^", HIGHEST, range(above, len(known)))):
                 axes.plot(beyond, [edge] * len(beyond), marker, color=color, clip_on=False, zorder=order)

@@ -12,7 +12,7 @@ from mlcb_gym import atomic, toolchain
 from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.deployed import Deployed, deployed, runner_uri
-from mlcb_gym.onnx.manifest import files_of, read_manifest
+from mlcb_gym.onnx.manifest import files_of, read_manifest, replaceable
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
@@ -112,7 +112,9 @@ def _runner(policy: Deployed, file: Path, place: Callable[[Path], Path | str]) -
 def _copied(folder: Path, file: Path) -> str:
     """Copy a file, or what a policy's folder names, whole or not at all; return its place as configurations name it."""
     copy = folder / file.name
-    with replacing(copy) as unfinished:
+    if copy.resolve() == file.resolve():
+        return f"{BESIDE}/{file.name}"
+    with replacing(replaceable(copy) if file.is_dir() else copy) as unfinished:
         if file.is_dir():
             unfinished.mkdir()
             for name in files_of(read_manifest(file)):

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The model of an agent as an object file: ONNX to C to machine code, once for each size of inputs that vary in length."""
 
+import inspect
 import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +40,24 @@ FLAGS = ("-fno-math-errno", "-fassociative-math", "-fno-signed-zeros", "-fno-tra
 SHARED = ("-fPIC", "-fvisibility=hidden")
 WARNINGS = ("-w", f"-Wframe-larger-than={STACK}", "-Werror=frame-larger-than")
 
+MISSING = "emx-onnx-cgen is missing: pip install mlcb_gym[aot]"
 MATH = "#include <AotMath.h>\n"
 
 Tensors = Sequence[Mapping[str, Any]]
+
+
+def generator() -> list[str]:
+    """Return what the code of a model depends on beside the model: versions of emx-onnx-cgen and clang, and digests of what we do ourselves.
+
+    Raises:
+        ToolchainError: one of them is missing.
+    """
+    try:
+        emx = version("emx-onnx-cgen")
+    except PackageNotFoundError as error:
+        raise ToolchainError(MISSING) from error
+    own = [sha256(Path(module).read_bytes()).hexdigest() for module in (__file__, inspect.getfile(plain))]
+    return [emx, toolchain.version_of(toolchain.tool("clang")), *own]
 
 
 def agent_object(path: Path, agent: Mapping[str, Any], flags: Sequence[str], source: Path) -> tuple[Path, list[bool]]:
@@ -161,7 +179,7 @@ def _generated(path: Path, agent: Mapping[str, Any], length: int, large: int) ->
     try:
         from emx_onnx_cgen import CodegenError, ShapeInferenceError, UnsupportedOpError
     except ImportError as error:
-        raise ToolchainError("emx-onnx-cgen is missing: pip install mlcb_gym[aot]") from error
+        raise ToolchainError(MISSING) from error
     try:
         return (*_generator(large).compile_with_data_file(plain(model)), f"model({', '.join([*arguments, '(void *)output'])})")
     except (CodegenError, ShapeInferenceError, UnsupportedOpError, PolicyError) as error:

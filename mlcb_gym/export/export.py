@@ -15,7 +15,7 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.checkpoint import load_network, read_training
 from mlcb_gym.export.prepacking import gains_from_prepacking
-from mlcb_gym.onnx.manifest import MANIFEST, NAME
+from mlcb_gym.onnx.manifest import MANIFEST, NAME, replaceable
 from mlcb_gym.onnx.write import write_onnx
 from mlcb_gym.session import Target
 
@@ -112,15 +112,3 @@ def write_policy(
 def _described(value: Any) -> str:
     """Return a value of the wrong type as an error names it."""
     return repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
-
-
-def replaceable(folder: Path) -> Path:
-    """Return the folder of a policy, behind links; it is empty, holds a policy, or is to be made.
-
-    Raises:
-        PolicyError: it holds something else.
-    """
-    folder = folder.resolve()
-    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")
-    return folder

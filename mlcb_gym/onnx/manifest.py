@@ -50,5 +50,17 @@ def files_of(manifest: Mapping[str, Any]) -> list[str]:
     return [MANIFEST, *manifest["agents"].values(), *([manifest[CODE]] if CODE in manifest else [])]
 
 
+def replaceable(folder: Path) -> Path:
+    """Return the folder of a policy, behind links; it is empty, holds a policy, or is to be made.
+
+    Raises:
+        PolicyError: it holds something else.
+    """
+    folder = folder.resolve()
+    if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        raise PolicyError(f"{folder}: holds other things than a policy, expected an empty folder or one to replace")
+    return folder
+
+
 def _is_file_name(file: object) -> bool:
     return isinstance(file, str) and "\0" not in file and file not in ("", "..") and PurePath(file).name == file

@@ -64,10 +64,6 @@ class OnnxPolicy:
         """Return the advice: the best allowed choice, or the value."""
         return advice_of(self.logits(observation), observation)
 
-    def choose(self, observation: Observation) -> int:
-        """Return the best allowed action."""
-        return int(self.advice(observation))
-
     def player(self, env: CompilerEnv) -> Choose:
         """Return the policy's actions in an environment.
 

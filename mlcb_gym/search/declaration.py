@@ -4,6 +4,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
@@ -43,6 +44,11 @@ class Declaration:
         """Return the declaration of what a search finds in an environment."""
         spec = env.task_spec
         return cls(spec.task, spec.parameters, spec.digest, env.objective and list(env.objective), asdict(env.target), search)
+
+    @property
+    def key(self) -> str:
+        """A digest of all that it declares."""
+        return sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     @classmethod
     def read(cls, folder: Path) -> "Declaration":

@@ -43,8 +43,7 @@ def find_fixed_sequences(
 ) -> FixedSequences:
     """Try the candidates on every program. The result is returned, not written: see ``FixedSequences.write``.
 
-    Every ratio is written, as it comes, to ``decisions/baselines/<digest of the task bound with the candidates>.jsonl``, so that a second call goes
-    on.
+    Every ratio is written, as it comes, to ``decisions/baselines/<digest of the candidates' environment>.jsonl``, so that a second call goes on.
 
     Args:
         task: one whose actions are pipelines.
@@ -66,7 +65,7 @@ def find_fixed_sequences(
         searched = pool.envs(**environment or {})[0]
         found = read_decisions(decisions, Declaration.of(searched))
         texts = candidates(found, searched.task_spec.parameters["actions"], made.record.usual_sequences, count)
-        envs = pool.envs(**made.record.fixed_sequences(texts))
-        store = decisions / "baselines" / f"{envs[0].task_spec.digest}.jsonl"
+        envs = pool.envs(**{**(environment or {}), **made.record.fixed_sequences(texts)})
+        store = decisions / "baselines" / f"{Declaration.of(envs[0]).key}.jsonl"
         matrix = evaluate_sequences(envs, chosen, [(i,) for i in range(len(texts))], store)
     return FixedSequences(texts[matrix.best_fixed()], tuple(texts[i] for i in matrix.coreset(coreset)))

@@ -107,7 +107,7 @@ def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
     """Return the policy that is followed where nothing else is tried: here and, where the compiler takes models, there."""
     if policy is not None:
         exported = OnnxPolicy(policy_path(str(policy)))
-        return {"policy": exported.choose, "rest": exported.delegate if env.takes_models else None}
+        return {"policy": exported.player(env), "rest": exported.delegate if env.takes_models else None}
     assert env.heuristic is not None
     own = _heuristic(env.task_spec)
     return {"policy": env.default_action, "rest": InCompiler(own, env)(own) if env.takes_models else None}

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mlcb_gym import toolchain
+from mlcb_gym.errors import CompilerError
+
+READ_SECONDS = 60.0
 
 
 def object_size(path: Path) -> int:
@@ -32,9 +35,19 @@ def object_metrics(path: Path, names: Sequence[str]) -> dict[str, float]:
 
 
 def _loaded(path: Path) -> list[dict[str, Any]]:
-    """The sections whose bytes are in the file and in memory."""
+    """The sections whose bytes are in the file and in memory.
+
+    Raises:
+        CompilerError: it is no object file, or cannot be read in time.
+    """
     command: list[str | Path] = [toolchain.tool("llvm-readelf"), "--elf-output-style=JSON", "--sections", path]
-    listed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    try:
+        with toolchain.starting(command[0]):
+            listed = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=READ_SECONDS).stdout)
+    except subprocess.TimeoutExpired:
+        raise CompilerError(f"{path}: not read within {READ_SECONDS:g} s") from None
+    except (subprocess.CalledProcessError, ValueError) as error:
+        raise CompilerError(f"{path}: cannot be read, expected an object file") from error
     sections = [entry["Section"] for file in listed for entry in (file.get("Sections") or next(iter(file.values()))["Sections"])]
     return [s for s in sections if _has(s["Flags"], "SHF_ALLOC") and s["Type"]["Name"] != "SHT_NOBITS"]
 

@@ -122,7 +122,7 @@ class StockSession:
     def _default(self, spec: TaskSpec, request: EpisodeRequest) -> Mapping[str, float]:
         """The metrics of a program without an advisor, which are the same in every episode."""
         names = [name.removesuffix(DEFAULT) for name in request.metrics if name.endswith(DEFAULT)]
-        key = (spec.json, request.program, *names)
+        key = (spec.json, request.program, Path(request.program).stat().st_mtime_ns, *names)
         known = self._defaults.get(key)
         if known is None and names:
             with closing(self._start(spec, request, advised=False)) as tool:
@@ -194,7 +194,7 @@ class StockEpisode(Episode):
         decided = self._state is not None
         try:
             metrics = self._measured() if decided else {}
-        except CompilerError as error:  # a fault of the baseline or the measure, not of the decisions
+        except (CompilerError, OSError) as error:  # a fault of the baseline, the measure or the machine, not of the decisions
             raise SessionLost(str(error)) from error
         self._tool.keep(self._keep)
         return _native.Message("episode_end", self._state or {}, metrics, "exhausted" if decided else "no_decisions")

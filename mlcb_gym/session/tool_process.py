@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from mlcb_gym import toolchain
+from mlcb_gym import atomic, toolchain
 from mlcb_gym.errors import CompilerError, SessionLost
 from mlcb_gym.limits import lower
 from mlcb_gym.session.request import Limits
@@ -86,14 +86,15 @@ class ToolProcess:
             raise self._failed(status) or SessionLost(f"{self.tool} was killed ({signal.Signals(-status).name})")
 
     def keep(self, path: Path | None) -> None:
-        """Moves its output to a file, if there is one.
+        """Copies its output to a file, whole or not at all, if there is one.
 
         Raises:
             SessionLost: that cannot be done.
         """
         if path is not None:
             try:
-                shutil.move(self.output, path)
+                with atomic.replacing(path) as unfinished:
+                    shutil.copyfile(self.output, unfinished)
             except OSError as error:
                 raise SessionLost(str(error)) from error
 

@@ -8,6 +8,7 @@ from keyword import iskeyword
 from pathlib import Path
 from string import Template
 
+from mlcb_gym import atomic
 from mlcb_gym.errors import TaskError
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -73,11 +74,11 @@ def _in_package(name: str, title: str, folder: Path) -> Mapping[str, Path]:
 def _register(line: str, folder: Path | None) -> Path:
     """Append the line to this package's list, or write a package that holds it."""
     if folder is None:
-        REGISTRATION.write_text(REGISTRATION.read_text() + line)
+        atomic.write(REGISTRATION, REGISTRATION.read_text() + line)
         return REGISTRATION
     path = folder / "__init__.py"
     head = '# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"""A task of one\'s own."""\n\nimport mlcb_gym\n\n'
-    path.write_text((path.read_text() if path.exists() else head) + f"mlcb_gym.{line}")
+    atomic.write(path, (path.read_text() if path.exists() else head) + f"mlcb_gym.{line}")
     return path
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Event
 
 from mlcb_gym import atomic, toolchain
 from mlcb_gym.session.objects import loaded_sections
@@ -124,11 +125,17 @@ def run_workload(project: Project, work: Path) -> tuple[str, float]:
     return hashlib.sha256(output.read_bytes()).hexdigest()[:16], cost.cpu
 
 
+class Ended(Exception):
+    """The build was given up."""
+
+
 _running: set[subprocess.Popen[bytes]] = set()
+_ended = Event()
 
 
 def end_running() -> None:
-    """Kill the commands that other threads run, with all that they have started."""
+    """Kill the commands that other threads run, with all that they have started; no other begins."""
+    _ended.set()
     for process in list(_running):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -138,7 +145,8 @@ def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
     """Run a command of the shell to its end.
 
     Raises:
-        BuildError: it failed, took too long, or was ended.
+        BuildError: it failed, or took too long.
+        Ended: ``end_running`` was called.
     """
     log, usage = (folder.parent.parent.absolute() / name for name in ("log", "usage"))
     # A process begins with the memory of the one that starts it, which is in its peak: GNU time is small.
@@ -148,6 +156,8 @@ def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
             measured, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True
         )
         _running.add(process)
+        if _ended.is_set():
+            end_running()
         try:
             process.wait(COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
@@ -155,6 +165,8 @@ def run(command: str, folder: Path, variables: Mapping[str, str]) -> Cost:
             process.wait()
         finally:
             _running.remove(process)
+    if _ended.is_set():
+        raise Ended
     if process.returncode:
         raise BuildError(f"{command.strip().splitlines()[0]!r} ended with {process.returncode}: see {log}")
     user, system, kilobytes = map(float, usage.read_text().split())

@@ -108,7 +108,7 @@ def outputs(made: type[FunctionSizeEnv], source: Path, folder: Path, choose: Cho
     printed = set()
     with (
         closing(PluginSession(keep=changed)) as session,
-        closing(made(programs=module, reward="none", verify=True, session=session)) as env,
+        closing(made(programs=module, reward="none", session=session)) as env,
     ):
         for _ in range(episodes):
             play(env, choose)

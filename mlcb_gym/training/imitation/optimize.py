@@ -12,8 +12,9 @@ from mlcb_gym.training.recipe import Distillation
 
 
 def limit_threads() -> None:
-    """Limit PyTorch to one thread, or to ``OMP_NUM_THREADS``: these networks are too small for a second one."""
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    """Limit PyTorch to one thread, unless ``OMP_NUM_THREADS``, which it reads itself, has a number: these networks are too small for a second one."""
+    if not os.environ.get("OMP_NUM_THREADS"):
+        torch.set_num_threads(1)
 
 
 def minimize(module: nn.Module, loss: Callable[[Tensor], Tensor], rows: int, distillation: Distillation) -> None:
