@@ -33,7 +33,7 @@ from mlcb_gym.training.run import recipe
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
 
-ABOUT_SIZE = ("inliner", "posetrl")
+ABOUT_SIZE = ("posetrl", "function_posetrl")
 """The shipped policies beside the new one."""
 
 PROGRAMS = "embedded/test"
@@ -82,7 +82,7 @@ def demonstrate(folder: Path, *, minutes: float, console: Console) -> None:
     console.rule("2. Export: ONNX and policy.json")
     policy = export_policy(checkpoint, folder / POLICY)
     console.print(f"{policy}: {', '.join(sorted(path.name for path in policy.iterdir()))}")
-    policies = {"trained just now": policy} | {f"shipped ({name})": shipped()[name] for name in ABOUT_SIZE}
+    policies = {"trained just now": policy} | {f"shipped {name.replace('_', ' ')}": shipped()[name] for name in ABOUT_SIZE}
     programs = resolve(PROGRAMS)
     ratios = _in_clang(policies, programs, folder, console) if _has_clang() else _in_environment(policies, programs, console)
     ratios["random episode"], ratios[f"best of {RANDOM_EPISODES} random"] = _random(programs, console)

@@ -11,7 +11,7 @@ from pathlib import Path
 from mlcb_gym import toolchain
 from mlcb_gym.corpus import corpora
 from mlcb_gym.rollout.trace import geomean
-from mlcb_gym.session.objects import loaded_sections
+from mlcb_gym.session.objects import object_size
 from scripts.projects.recipe import ALLOCATION, CODE, FUNCTIONS, PASSES, Way
 
 TARGETS = {"aarch64-linux-gnu": "qemu-aarch64", "riscv64-linux-gnu": "qemu-riscv64"}
@@ -50,7 +50,7 @@ def build(program: Path, target: str, way: Way, folder: Path) -> Built:
         [TARGETS[target], folder / "program"],
     )
     *_, ran = (subprocess.run(command, check=True, capture_output=True, timeout=SECONDS) for command in commands)
-    return Built(sum(loaded_sections(folder / "program.o").values()), ran.stdout)
+    return Built(object_size(folder / "program.o"), ran.stdout)
 
 
 def rows(programs: Sequence[Path], folder: Path) -> Iterator[tuple[str, list[float]]]:

@@ -22,6 +22,7 @@ from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import WorkerSession
+from tests.support.builds import clang
 
 
 @pytest.fixture
@@ -168,6 +169,28 @@ def test_bundle_has_of_a_policy_what_its_manifest_names(folder: Path, tmp_path: 
     (folder / "policy.json").write_text(json.dumps(manifest | {"custom_operators": "../notes"}))
     with pytest.raises(PolicyError, match=r"custom_operators is '../notes', expected the name of a file of this folder"):
         write_clang_config(tmp_path / "other" / "mlcb.cfg", [folder], bundle=True, trust=True)
+
+
+def test_bundle_has_no_file_that_a_policy_links_to(folder: Path, tmp_path: Path) -> None:
+    model(folder).unlink()
+    model(folder).symlink_to("/etc/hostname")
+    with pytest.raises(PolicyError, match=r"advisor\.onnx: a link out of the policy's folder, expected a file of its own$"):
+        write_clang_config(tmp_path / "bundle" / "mlcb.cfg", [folder], bundle=True)
+
+
+@pytest.mark.parametrize("bundle", [False, True])
+def test_name_of_a_folder_is_no_option_of_clang(folder: Path, tmp_path: Path, bundle: bool) -> None:
+    (tmp_path / "source.c").write_text("int f(int x) { return x; }\n")
+    named = folder.rename(tmp_path / "of 'mine' \\ -fplugin=none.so \"x")
+    config = write_clang_config(tmp_path / "own folder" / "mlcb.cfg", [named], bundle=bundle)
+    done = clang(config, tmp_path, "-Oz", "-Rpass=mlcb", "-c", "source.c", "-o", "source.o")
+    assert "inliner: 0 decisions" in done.stderr
+
+
+def test_name_of_a_folder_is_one_line_of_the_configuration(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"expected names of files without control characters$"):
+        write_clang_config(tmp_path / "mlcb.cfg", [folder.rename(tmp_path / "of mine\n-fplugin=none.so")])
+    assert not (tmp_path / "mlcb.cfg").exists()
 
 
 @pytest.mark.parametrize("name", ["policy.json", "model"])

@@ -60,12 +60,12 @@ def test_what_a_run_was_made_with_otherwise_is_said(tmp_path: Path, capsys: pyte
     saved = read_run(tmp_path / "last")
     assert {"mlcb_gym", "llvm", "python", "ray", "torch", "programs", "validation"} <= set(saved["provenance"])
     saved["provenance"] |= {"llvm": "22.0.1"}
-    saved["environment"]["arguments"] |= {"session": "worker:?sandbox=none"}
+    saved["environment"]["arguments"] |= {"session": "worker:?sandbox=none", "compiler": "stock"}
     file.write_text(json.dumps(saved))
     again, _ = repeated("posetrl", tmp_path)
     said = capsys.readouterr().err
     assert f"{tmp_path}: llvm was 22.0.1, is 22." in said
-    assert f"{tmp_path}: without its session='worker:?sandbox=none', by workers of this machine" in said
+    assert f"{tmp_path}: without its session='worker:?sandbox=none', compiler='stock', by workers of this machine" in said
     assert again.environment == ENVIRONMENT
     with pytest.raises(TrainingError, match=r"a run of PosetRL-v0, expected one of Inliner-v0$"):
         repeated("inliner", tmp_path)

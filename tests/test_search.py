@@ -361,16 +361,6 @@ def test_look_ahead_that_fails_midway_closes_its_clones(tmp_path: Path, forks: i
     assert not env.open
 
 
-def test_decisions_that_were_found_before_they_had_weights_weigh_a_program_together(tmp_path: Path) -> None:
-    list(search_all(look_ahead(ForkingToy()), [ToyProgram("toy:1", "0" * 64)], tmp_path))  # type: ignore[list-item]
-    file = tmp_path / f"{'0' * 64}.npz"
-    with np.load(file) as columns:
-        older = {name: columns[name] for name in columns.files if name != "weight"}
-    np.savez(file, **older)
-    (decisions,) = read_decisions(tmp_path).values()
-    assert {d.weight for d in decisions} == {1 / len(decisions)}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -410,7 +400,7 @@ def test_fixed_sequences_are_found_from_decisions(program: Path, tmp_path: Path)
     (store,) = (tmp_path / "decisions" / "baselines").iterdir()
     texts = candidates(read_decisions(tmp_path / "decisions"), ["function(mem2reg)", "default<Oz>", "stop"], PosetRLEnv.record.usual_sequences, 60)
     with closing(PosetRLEnv(programs=program, **fixed_sequences(texts))) as env:
-        assert store.name == f"{env.task_spec.digest}.jsonl"
+        assert store.name == f"{Declaration.of(env).key}.jsonl"
     done = mlcb("baselines", "inliner", tmp_path / "decisions", "--programs", program, "-o", tmp_path / "none.json")
     assert (done.returncode, done.stderr) == (1, "mlcb: inliner: its actions are no pipelines, of which sequences could be fixed\n")
 

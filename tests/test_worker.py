@@ -123,6 +123,16 @@ def test_limit_ends_the_episode_and_says_during_what(make: Make, session: Worker
     assert session.pid == worker
 
 
+def test_small_file_that_is_a_large_module_is_read_within_the_limits(make: Make, session: WorkerSession, module: Path) -> None:
+    env = make(programs=module, limits=Limits(memory_bytes=256 << 20))
+    env.reset(seed=1)
+    worker = session.pid
+    module.write_text("@g = global <400000000 x i8> splat (i8 1)\ndefine i32 @main() { ret i32 0 }\n")
+    with pytest.raises(CompilerError, match=r"LLVM crashes when it reads it, or it takes more than the limits of an episode$"):
+        env.reset(options={"program": env.programs[0]})
+    assert session.pid == worker
+
+
 def test_clones_of_clones_have_the_time_of_one_episode(session: WorkerSession) -> None:
     busy = [f"function({','.join(['gvn'] * (400 + times))})" for times in range(60)]  # 0.1 s each; from 0.02 to 1 s will do
     with ExitStack() as made:

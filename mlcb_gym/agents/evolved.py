@@ -12,5 +12,5 @@ class Evolved(TorchRLModule):
     """A policy without RLlib's forward passes: nothing is sampled from it, and no loss has a gradient."""
 
     def setup(self) -> None:
-        config = NetworkConfig(**self.model_config["network"])
+        config = NetworkConfig.of(self.model_config)
         self.network = policy_network(self.observation_space, self.action_space, config, Architecture.from_config(self.model_config))

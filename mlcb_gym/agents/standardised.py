@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Standardisation inside a network, so that an exported policy takes the tensors that the compiler sends."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -62,8 +60,3 @@ class Standardised(nn.Module):
         self.mean.copy_(features.mean(dim=0))
         self.deviation.copy_(features.std(dim=0, correction=correction).clamp_min(self._least))
         self.rows.fill_(LEARNT)
-
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
-        """A state of before statistics were counted has fixed ones."""
-        state_dict.setdefault(f"{prefix}rows", torch.tensor(LEARNT))
-        super()._load_from_state_dict(state_dict, prefix, *arguments)

@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib.metadata import requires
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -128,6 +128,13 @@ def extra_with(package: str) -> str | None:
     return next((match[1] for match in found if match), None)
 
 
+def _fail(why: str) -> NoReturn:
+    """Ends with one line, in which no name of a stranger's acts on the terminal."""
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in why)
+    print(f"mlcb: {shown}", file=sys.stderr)
+    sys.exit(1)
+
+
 def main() -> None:
     """Runs the command; an error of the package, of a file, or a missing extra is one line and exit code 1."""
     from mlcb_gym._native import NativeError
@@ -135,22 +142,17 @@ def main() -> None:
     try:
         app()
     except (errors.MlcbError, NativeError) as error:
-        print(f"mlcb: {error}", file=sys.stderr)
-        sys.exit(1)
+        _fail(str(error))
     except ModuleNotFoundError as error:
         if (extra := extra_with(error.name or "")) is None:
             raise
-        print(f"mlcb: {error.name} is not installed: pip install 'mlcb_gym[{extra}]'", file=sys.stderr)
-        sys.exit(1)
+        _fail(f"{error.name} is not installed: pip install 'mlcb_gym[{extra}]'")
     except MemoryError:
-        print("mlcb: out of memory; what was saved before is whole", file=sys.stderr)
-        sys.exit(1)
+        _fail("out of memory; what was saved before is whole")
     except RuntimeError as error:
         if str(error) != NO_THREAD:
             raise
-        print(f"mlcb: {NO_THREAD}", file=sys.stderr)
-        sys.exit(1)
+        _fail(NO_THREAD)
     except OSError as error:  # a file that cannot be read or written
         name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        print(f"mlcb: {name}: {error.strerror}" if name else f"mlcb: {error}", file=sys.stderr)
-        sys.exit(1)
+        _fail(f"{name}: {error.strerror}" if name else str(error))

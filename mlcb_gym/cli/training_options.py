@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
+OUT_OF_THE_SANDBOX = ("session", "compiler")
+"""Arguments of an environment by which another compiler than a worker of this package runs."""
+
 PROGRAMS, BUDGET, LEARNING, CHECKPOINTS = "Programs and environment", "Budget", "Learning", "Checkpoints"
 """The groups of options in the help."""
 
@@ -161,25 +164,20 @@ def repeated(task: str, run: Path) -> tuple[Declared, "Budget"]:
     Raises:
         TrainingError: there is no run of the task.
     """
-    from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
+    from mlcb_gym.training.checkpoints import last_run
     from mlcb_gym.training.learnable import find_programs
     from mlcb_gym.training.loop import Budget
     from mlcb_gym.training.provenance import differences, provenance
-    from mlcb_gym.training.run import Run, current_commit
+    from mlcb_gym.training.run import current_commit
 
-    checkpoint = Checkpoints(run).path("last")
-    if checkpoint is None:
-        raise TrainingError(f"{run}: no run, expected a folder that `mlcb train` wrote")
-    with reading(checkpoint, TrainingError):
-        saved = Run.from_json(read_run(checkpoint))
+    saved = last_run(run)
     if saved.environment.id != environments()[task]:
         raise TrainingError(f"{run}: a run of {saved.environment.id}, expected one of {environments()[task]}")
-    if session := saved.environment.arguments.get("session"):  # of somebody else's run it might be one without a sandbox
-        arguments = {name: value for name, value in saved.environment.arguments.items() if name != "session"}
+    arguments = dict(saved.environment.arguments)
+    if left_out := {name: arguments.pop(name) for name in OUT_OF_THE_SANDBOX if arguments.get(name)}:  # the run may be somebody else's
         saved = replace(saved, environment=replace(saved.environment, arguments=arguments))
-        print(f"{run}: without its session={session!r}, by workers of this machine", file=sys.stderr)
-    if not saved.validation:
-        raise TrainingError(f"{run}: a run of before, which does not hold its validation programs")
+        told = ", ".join(f"{name}={value!r}" for name, value in left_out.items())
+        print(f"{run}: without its {told}, by workers of this machine", file=sys.stderr)
     weights = saved.begun_with.get("weights", {})
     declared = Declared(
         environment=saved.environment,

@@ -28,8 +28,6 @@ START = {
     "Oz": {"size": "size_oz", "throughput": "throughput_oz", "ir_instructions": "ir_instructions_oz"},
 }
 """For each start state, metrics of the first state, and those of the last that are equal to them."""
-Reward = Objective
-"""The former name of a reward of one's own."""
 
 
 def rewards(start: str) -> dict[str, Objective]:

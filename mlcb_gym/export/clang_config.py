@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The one flag of deployment: a configuration file that makes clang use policies."""
 
+import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from math import floor
@@ -77,9 +78,9 @@ def write_clang_config(
     compiling = [
         f"-fpass-plugin={plugin}",
         "-Wno-error=backend-plugin",
-        *(f"-Xclang\n-mllvm\n-Xclang\n{option}" for option in options + ["-mlcb-at-link"] * lto),
+        *(word for option in options + ["-mlcb-at-link"] * lto for word in ("-Xclang", "-mllvm", "-Xclang", option)),
     ]
-    _write(path, [*compiling, *linking])
+    _write(path, map(_quoted, [*compiling, *linking]))
     return path
 
 
@@ -118,10 +119,18 @@ def _copied(folder: Path, file: Path) -> str:
         if file.is_dir():
             unfinished.mkdir()
             for name in files_of(read_manifest(file)):
-                shutil.copyfile(file / name, unfinished / name)
+                shutil.copyfile(_own(file, name), unfinished / name)
         else:
             shutil.copyfile(file, unfinished)
     return f"{BESIDE}/{file.name}"
+
+
+def _own(folder: Path, name: str) -> Path:
+    """Return the path of a policy's file, which is no link out of its folder: others read a bundle."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise PolicyError(f"{path}: a link out of the policy's folder, expected a file of its own")
+    return path
 
 
 def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) -> list[str]:
@@ -140,5 +149,14 @@ def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:
     return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:12]
 
 
-def _write(path: Path, lines: Sequence[str]) -> None:
-    atomic.write(path, "".join(f"{line}\n" for line in lines))
+def _quoted(word: str) -> str:
+    """Return a word of a command line as clang reads it from a configuration file."""
+    return re.sub(r"""([\\\s'"])""", r"\\\1", word)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    """Write lines, none of which a name of a file makes two."""
+    written = list(lines)
+    if broken := next((line for line in written if not line.isprintable()), None):
+        raise PolicyError(f"{broken!r}: expected names of files without control characters")
+    atomic.write(path, "".join(f"{line}\n" for line in written))

@@ -12,7 +12,7 @@ import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import HISTOGRAMS, SCALARS, EventAccumulator
 
 from mlcb_gym.errors import TrainingError
-from mlcb_gym.training.checkpoints import Checkpoints, read_run, reading
+from mlcb_gym.training.checkpoints import Checkpoints, last_run, reading
 from mlcb_gym.training.curves import ACTIONS, SECONDS, TENSORBOARD
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.provenance import DIGESTS
@@ -105,11 +105,8 @@ def read_shown(folder: Path) -> Shown:
     Raises:
         TrainingError: there is none, or it is damaged.
     """
-    checkpoint = Checkpoints(folder).path("last")
-    if checkpoint is None:
-        raise TrainingError(f"{folder}: no run, expected a folder that `mlcb train` wrote")
-    with reading(checkpoint, TrainingError):
-        run = Run.from_json(read_run(checkpoint))
+    run = last_run(folder)
+    with reading(folder / "last", TrainingError):
         if not all(float(point[name]) >= 0 for point in run.progress.curve for name in ("iteration", "steps", "ratio")):
             raise ValueError("the curve has a number that is not at least 0")
     if not (folder / TENSORBOARD).is_dir():

@@ -97,6 +97,7 @@ def _read(path: Path) -> bytes:
 
 def _session(path: Path, model: bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # what fails is told by an exception; the log would write names of the model to the terminal as they are
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.load_model_format", "ONNX")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(path.parent.absolute()))

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The policy that draws its actions, and its observations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlcb_gym.envs.halves import HalvedEnv
 from mlcb_gym.envs.record import Action, Observation
-from mlcb_gym.rollout.play import Choose, observed, play_in_order
+from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.spec import MASK, acting_agent
 
 
@@ -17,7 +17,7 @@ def rng_of(program: Any, *seed: int) -> np.random.Generator:
     return np.random.default_rng([*seed, int(program.digest[:8], 16)])
 
 
-def random(rng: np.random.Generator) -> Choose:
+def random(rng: np.random.Generator) -> Callable[[Observation], Action]:
     """Return the policy that takes any allowed action, all equally likely; of an agent that gives a value, any value."""
 
     def choose(observation: Observation) -> Action:

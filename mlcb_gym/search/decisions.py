@@ -194,15 +194,14 @@ def _read(file: Path) -> list[Decision]:
 def _decisions(rows: Mapping[str, np.ndarray]) -> list[Decision]:
     """Return the decisions of the columns of a file."""
     count = len(rows["ratio"])
-    weights = rows["weight"] if "weight" in rows else np.full(count, 1 / count)  # which older files leave unsaid
-    places = {name: rows.get(f"index/{name}", np.arange(count)) for name in rows if name.startswith("observation/")}  # as is the index
+    places = {name: rows[f"index/{name}"] for name in rows if name.startswith("observation/")}
     return [
         Decision(
             tuple(int(a) for a in rows["taken"][i] if a >= 0),
             _nested({name: rows[name][place[i]] for name, place in places.items()}),
             float(rows["ratio"][i]),
             rows["outcomes"][i],
-            float(weights[i]),
+            float(rows["weight"][i]),
         )
         for i in range(count)
     ]

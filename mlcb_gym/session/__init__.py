@@ -17,9 +17,6 @@ from mlcb_gym.session.session import RunningEpisode, Session
 from mlcb_gym.session.stock import EVICTION, INLINER, PRIORITY, StockSession
 from mlcb_gym.session.worker import WorkerSession
 
-ToolSession = PluginSession
-"""The former name of ``PluginSession``."""
-
 __all__ = [
     "EVICTION",
     "INLINER",
@@ -40,7 +37,6 @@ __all__ = [
     "Session",
     "StockSession",
     "Target",
-    "ToolSession",
     "WorkerSession",
     "open_session",
 ]

@@ -25,6 +25,7 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import MlcbError, TrainingError
 from mlcb_gym.regular_file import read_regular
 from mlcb_gym.spec import TaskSpec
+from mlcb_gym.training.run import Run
 
 Name = Literal["last", "best"]
 
@@ -137,6 +138,28 @@ def read_network(checkpoint: Path) -> PolicyNetwork:
 def reading(checkpoint: Path, error: type[MlcbError]) -> AbstractContextManager[None]:
     """Raise whatever a truncated or damaged checkpoint leads to as an ``error`` of one line."""
     return damaged.reading(checkpoint, error, "checkpoint", by="train", damage=_DAMAGE)
+
+
+def last_run(folder: Path) -> Run:
+    """Return the run in a folder, as its last checkpoint has it.
+
+    Raises:
+        TrainingError: there is none, or it is damaged.
+    """
+    checkpoint = Checkpoints(folder).path("last")
+    if checkpoint is None:
+        raise TrainingError(f"{folder}: no run, expected a folder that `mlcb train` wrote")
+    return run_of(checkpoint)
+
+
+def run_of(checkpoint: Path) -> Run:
+    """Return the run of a checkpoint.
+
+    Raises:
+        TrainingError: it is damaged.
+    """
+    with reading(checkpoint, TrainingError):
+        return Run.from_json(read_run(checkpoint))
 
 
 def read_run(checkpoint: Path) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 from rich.table import Table
 
-from mlcb_gym.agents.batch_env_runner import BatchEnvRunner
 from mlcb_gym.training.training_env import TrainingEnv
 
 
@@ -41,8 +40,7 @@ def watch_model(algorithm: Algorithm, clock: Callable[[], float] = time.perf_cou
     """Time the network itself: its forward passes, the draw of actions, losses, gradients and their application."""
     watch = Stopwatch(clock)
     watch.watch(algorithm.env_runner.module, "_forward_exploration")
-    if isinstance(algorithm.env_runner, BatchEnvRunner):  # runs of before resume with RLlib's own
-        watch.watch(algorithm.env_runner, "drawn")
+    watch.watch(algorithm.env_runner, "drawn")
     learner = algorithm.learner_group._learner
     watch.watch(learner.module, "forward_train")
     watch.watch(learner, "compute_losses", "compute_gradients", "apply_gradients")

@@ -38,7 +38,7 @@ class Run:
     validation: Sequence[str] = ()
     """The programs that the best checkpoint is chosen by, by their names."""
     provenance: Mapping[str, str] = field(default_factory=dict)
-    """The versions and digests of what it was made with, see ``provenance``; empty for runs of before."""
+    """The versions and digests of what it was made with, see ``provenance``."""
     begun_with: Mapping[str, Any] = field(default_factory=dict)
     """The arguments of ``train`` that the recipe does not have: where the first weights are from, and the interval of validations."""
     progress: Progress = field(default_factory=Progress)
@@ -54,9 +54,9 @@ class Run:
             spec=saved["spec"],
             programs=saved["programs"],
             commit=saved["commit"],
-            validation=saved.get("validation", ()),
-            provenance=saved.get("provenance", {}),
-            begun_with=saved.get("begun_with", {}),
+            validation=saved["validation"],
+            provenance=saved["provenance"],
+            begun_with=saved["begun_with"],
             progress=Progress(**saved["progress"]),
         )
 

@@ -64,8 +64,7 @@ def train(
         display = stack.enter_context(Display(console, "starting compilers and Ray"))
         stack.push(partial(_say_what_is_saved, console, output, environment))
         begun_with = {"validate_every": budget.validate_every, "weights": weights_from or {}}
-        begin = partial(Trainer.begin, environment, recipe, validation, weights, begun_with)
-        made = begin() if last is None else Trainer.resume(last, environment, validation)
+        made = Trainer.begin(environment, recipe, validation, weights, begun_with) if last is None else Trainer.resume(last, environment)
         trainer = stack.enter_context(closing(made))
         if last is not None and trainer.algorithm.local_replay_buffer is not None:
             console.print(f"{output}: resumed with an empty replay buffer", soft_wrap=True, highlight=False, markup=False)

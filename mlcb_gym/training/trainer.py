@@ -20,7 +20,7 @@ from mlcb_gym.envs.module_measure import empty_modules
 from mlcb_gym.errors import ProgramError, TrainingError
 from mlcb_gym.rollout.play import Decide, episode, persistent, play_in_order
 from mlcb_gym.rollout.trace import Trace, geomean
-from mlcb_gym.training.checkpoints import ALGORITHM, read_run, reading, write_checkpoint
+from mlcb_gym.training.checkpoints import ALGORITHM, reading, run_of, write_checkpoint
 from mlcb_gym.training.curves import SECONDS
 from mlcb_gym.training.first_weights import fitting, network_of, set_weights, statistics
 from mlcb_gym.training.learnable import check_learns
@@ -98,17 +98,15 @@ class Trainer:
         return trainer
 
     @classmethod
-    def resume(cls, checkpoint: Path, environment: Environment, validation: Sequence[Any]) -> Self:
-        """Go on from a checkpoint; ``validation`` is for runs of before, which do not hold it.
+    def resume(cls, checkpoint: Path, environment: Environment) -> Self:
+        """Go on from a checkpoint.
 
         Raises:
             TrainingError: the checkpoint is damaged, or of another environment.
         """
-        with reading(checkpoint, TrainingError):
-            run = Run.from_json(read_run(checkpoint))
+        run = run_of(checkpoint)
         if run.environment.id != environment.id:
             raise TrainingError(f"{checkpoint}: a run of {run.environment.id}, expected one of {environment.id}")
-        run.validation = run.validation or list(validation)
         run.progress.resumed += 1
         start_ray(run.recipe.processes)
         with reading(checkpoint, TrainingError):

@@ -47,7 +47,8 @@ Expected<OnnxLibrary> open() {
   // Its builds for Linux keep a database in the user's cache and start a thread for telemetry, of every compile: tens of milliseconds.
   // Who wants it sets the variable to 0.
   ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0);
-  if (auto Done = Library.check((*Api)->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "mlcb", &Library.Env), "ONNX Runtime"); !Done)
+  // What fails is told by its status; the log would write names of the model to the terminal as they are.
+  if (auto Done = Library.check((*Api)->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "mlcb", &Library.Env), "ONNX Runtime"); !Done)
     return Unexpected(Done.error());
   auto Done = Library.check((*Api)->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &Library.Cpu), "ONNX Runtime");
   if (!Done)

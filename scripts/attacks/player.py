@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.report import resident_megabytes
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import SessionLost
+from mlcb_gym.rollout.random_policy import random
 from scripts.training_faults import MARK
 
 PROGRAMS = "embedded/train"
@@ -127,15 +128,12 @@ def _play(env: CompilerEnv, seed: int) -> Played:
 
 def _episode(env: CompilerEnv, seed: int, rng: np.random.Generator) -> tuple[dict[str, Any], bool]:
     """Any allowed choices, to the end."""
-    _, info = env.reset(seed=seed)
+    draw = random(rng)
+    observation, info = env.reset(seed=seed)
     terminated = truncated = False
     while not (terminated or truncated):
-        _, _, terminated, truncated, info = env.step(_drawn(env, info, rng))
+        observation, _, terminated, truncated, info = env.step(draw(observation))
     return info, truncated
-
-
-def _drawn(env: CompilerEnv, info: dict[str, Any], rng: np.random.Generator) -> Any:
-    return int(rng.choice(np.flatnonzero(info["action_mask"]))) if "action_mask" in info else rng.random(env.action_space.shape, np.float32)
 
 
 def _held(pid: int | None) -> tuple[int, float]:

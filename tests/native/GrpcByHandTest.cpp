@@ -59,13 +59,20 @@ std::string call(uint32_t Stream, const std::string &Name = "") {
   return frame(Headers, EndsHeaders, Stream, Name.empty() ? Always : Always + header("mlcb-stream", Name));
 }
 
-/// Opens a session with that server.
-FileDescriptor callByHand(const GrpcRendezvous &Server) {
+/// Connects to that server.
+FileDescriptor connectByHand(const GrpcRendezvous &Server) {
   FileDescriptor Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const std::string Address = Server.address();
   const sockaddr_in There = loopback(std::stoi(Address.substr(Address.rfind(':') + 1)));
   EXPECT_EQ(::connect(Socket.get(), reinterpret_cast<const sockaddr *>(&There), sizeof There), 0);
-  say(Socket, Preface + frame(Settings, 0, 0, "") + call(1));
+  say(Socket, Preface + frame(Settings, 0, 0, ""));
+  return Socket;
+}
+
+/// Opens a session with that server.
+FileDescriptor callByHand(const GrpcRendezvous &Server) {
+  FileDescriptor Socket = connectByHand(Server);
+  say(Socket, call(1));
   return Socket;
 }
 
@@ -170,6 +177,20 @@ TEST(GrpcLending, EndsAtTheDeadlineOfTheSendAndWhereItIsInterrupted) {
   Link->onWait([] { return true; });
   EXPECT_TRUE(failsWith(Link->send(bytes({1}), patience(), Pair.Theirs.get()), ErrorKind::Interrupted, "interrupted"));
   EXPECT_LT(Clock::now() - Begun, 5s);
+}
+
+/// gRPC would keep all of these calls, and answer nobody else before them.
+TEST(GrpcStranger, WhoCallsWithoutEndIsCutOff) {
+  const auto Server = open("grpc://127.0.0.1:0", true).value();
+  const FileDescriptor Caller = connectByHand(*Server);
+  bool Sent = true;
+  for (uint32_t Stream = 1; Sent && Stream < 1 << 20; Stream += 2) {
+    const std::string Call = call(Stream, "episode");
+    Sent = ::send(Caller.get(), Call.data(), Call.size(), MSG_NOSIGNAL) > 0;
+  }
+  EXPECT_FALSE(Sent);
+  const FileDescriptor Other = callByHand(*Server);
+  EXPECT_TRUE(succeeds(Server->connect(after(1), {})));
 }
 
 TEST(GrpcLending, OfAnotherConnectionIsNotTaken) {

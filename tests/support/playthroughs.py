@@ -16,6 +16,7 @@ import numpy as np
 from mlcb_gym import VERSIONS
 from mlcb_gym._native import Message
 from mlcb_gym.envs import environments
+from mlcb_gym.rollout.random_policy import random
 from mlcb_gym.session import Episode, EpisodeRequest, WorkerSession
 from mlcb_gym.spec import TaskSpec
 
@@ -69,10 +70,10 @@ def _head(env_id: str, spec: TaskSpec) -> list[str]:
 
 def _steps(env: gymnasium.Env[Any, Any], session: OverheardSession, info: Mapping[str, Any], rng: np.random.Generator) -> Iterator[str]:
     """Each step of an episode: what is asked, what is answered, and what comes of it; with the last one, the end."""
-    number, ended = 0, False
+    draw, number, ended = random(rng), 0, False
     while not ended:
         asked = _question(env, session.message, info)
-        action = _drawn(env, info, rng)
+        action = draw(env.get_wrapper_attr("observation"))
         _, reward, terminated, truncated, info = env.step(action)
         ended, number = terminated or truncated, number + 1
         outcome = [f"  action {_text(action)}", f"  reward {_text(reward)}"]
@@ -88,11 +89,6 @@ def _question(env: gymnasium.Env[Any, Any], message: Message, info: Mapping[str,
 
 def _known(info: Mapping[str, Any]) -> list[str]:
     return [f"  info {name} {_text(value)}" for name, value in info.items()]
-
-
-def _drawn(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], rng: np.random.Generator) -> Any:
-    """Any allowed choice; a value where that is asked for."""
-    return int(rng.choice(np.flatnonzero(info["action_mask"]))) if "action_mask" in info else rng.random(env.action_space.shape, np.float32)
 
 
 def _left_out(steps: list[str]) -> list[str]:

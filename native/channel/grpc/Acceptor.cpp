@@ -5,9 +5,9 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -18,8 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto SilentTime = 20s; // for a connection to begin a session
-constexpr int LookMilliseconds = 1000, StarvedMilliseconds = 50;
+constexpr auto SilentTime = 20s;              // for a connection to begin a session
+constexpr uint32_t StrangersBytes = 32 << 10; // for a handshake, and to begin a session
+constexpr int LookMilliseconds = 1000, StarvedMilliseconds = 50, StrangersMilliseconds = 10;
 constexpr int Backlog = 512, AcceptedAtOnce = 64;
 constexpr size_t MostConnections = 256, DescriptorsEach = 8; // its own two, and those of a session
 
@@ -95,6 +96,18 @@ std::string nameOf(int Socket) {
   return std::string(IsFour || IsMapped ? "ipv4:" : "ipv6:") + Text + ":" + std::to_string(ntohs(portOf(Peer)));
 }
 
+bool saysMuch(int Socket) {
+  tcp_info Told{};
+  socklen_t Size = sizeof Told;
+  return ::getsockopt(Socket, IPPROTO_TCP, TCP_INFO, &Told, &Size) == 0 && Told.tcpi_bytes_received > StrangersBytes;
+}
+
+/// At once, with all that gRPC has not read yet.
+void reset(int Socket) {
+  const sockaddr Nobody{AF_UNSPEC, {}};
+  ::connect(Socket, &Nobody, sizeof Nobody);
+}
+
 bool isShortage(int Number) { return Number == EMFILE || Number == ENFILE || Number == ENOBUFS || Number == ENOMEM; }
 
 } // namespace
@@ -150,11 +163,12 @@ void Acceptor::run() {
       Watched.push_back({Starved ? -1 : One.get(), POLLIN, 0});
     for (const Connection &One : Connections)
       Watched.push_back({One.Socket.get(), 0, 0});
-    ::poll(Watched.data(), Watched.size(), Starved ? StarvedMilliseconds : LookMilliseconds);
+    ::poll(Watched.data(), Watched.size(), hasStrangers() ? StrangersMilliseconds : Starved ? StarvedMilliseconds : LookMilliseconds);
     if (Watched.front().revents)
       return;
     dropGone(std::span(Watched).last(Connections.size()));
     dropSilent();
+    dropNoisy();
     Starved = false;
     for (const FileDescriptor &One : Listening)
       accept(One.get());
@@ -213,6 +227,20 @@ void Acceptor::dropSilent() {
       ::shutdown(One.Socket.get(), SHUT_RDWR);
     return Late;
   });
+}
+
+void Acceptor::dropNoisy() {
+  const std::scoped_lock Held(Lock);
+  std::erase_if(Connections, [](const Connection &One) {
+    const bool Noisy = One.Counted->isStranger() && saysMuch(One.Socket.get());
+    if (Noisy)
+      reset(One.Socket.get());
+    return Noisy;
+  });
+}
+
+bool Acceptor::hasStrangers() const {
+  return std::ranges::any_of(Connections, [](const Connection &One) { return One.Counted->isStranger(); });
 }
 
 } // namespace mlcb

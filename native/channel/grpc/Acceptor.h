@@ -16,8 +16,8 @@
 
 namespace mlcb {
 
-/// A thread that accepts, bounds the number of connections, and closes those that say nothing. Where there are too many, the oldest one without a
-/// session makes room.
+/// A thread that accepts, bounds the number of connections, and closes those that say nothing, or much before they have a session: gRPC would keep
+/// every call that it reads. Where there are too many, the oldest one without a session makes room.
 class Acceptor {
 public:
   explicit Acceptor(const GrpcBounds &Bounds) : Bounds(Bounds) {}
@@ -46,6 +46,8 @@ private:
   void hand(FileDescriptor Socket, int Listening);
   void dropGone(std::span<const pollfd> Polled);
   void dropSilent();
+  void dropNoisy();
+  bool hasStrangers() const;
 
   GrpcBounds Bounds;
   std::vector<FileDescriptor> Listening;

@@ -14,6 +14,8 @@ class Visitor {
 public:
   /// Whether it has a session, or episodes that outlive theirs.
   bool isInUse() const { return Streams > 0; }
+  /// Whether it never had one.
+  bool isStranger() const { return Stranger; }
   size_t episodes() const { return Streams - Sessions; }
   Clock::time_point lastHeard() const { return Clock::time_point(Clock::duration(Heard)); }
   void hear() { Heard = Clock::now().time_since_epoch().count(); }
@@ -21,6 +23,7 @@ public:
 private:
   friend class Visit;
   std::atomic<size_t> Streams = 0, Sessions = 0;
+  std::atomic<bool> Stranger = true;
   std::atomic<Clock::rep> Heard = Clock::now().time_since_epoch().count();
 };
 
@@ -29,6 +32,7 @@ class Visit {
 public:
   Visit() = default;
   Visit(std::shared_ptr<Visitor> Of, bool IsSession) : Of(std::move(Of)), IsSession(IsSession) {
+    this->Of->Stranger = false;
     ++this->Of->Streams;
     this->Of->Sessions += IsSession;
   }

@@ -13,11 +13,11 @@ using namespace llvm;
 
 namespace mlcb {
 
-/// A terminal would act on control characters of a policy's names.
+/// One line: a terminal would act on control characters of a policy's names.
 static std::string printable(StringRef Text) {
   std::string Shown;
   for (const char C : Text)
-    Shown += isPrint(C) || C == '\n' || (C & '\x80') ? std::string(1, C) : "\\x" + toHex(StringRef(&C, 1));
+    Shown += isPrint(C) || (C & '\x80') ? std::string(1, C) : "\\x" + toHex(StringRef(&C, 1));
   return Shown;
 }
 

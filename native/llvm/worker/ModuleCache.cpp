@@ -43,10 +43,11 @@ Expected<Program> parse(StringRef Path, MemoryBufferRef Bytes) {
   return Result;
 }
 
-/// LLVM's readers crash on some broken files, so a file is read elsewhere first.
-Expected<void> examine(StringRef Path, MemoryBufferRef Bytes) {
+/// LLVM's readers crash on some broken files, and a small file may hold a large module: so a file is read elsewhere first.
+Expected<void> examine(StringRef Path, MemoryBufferRef Bytes, const Limits &Within) {
   return examineInFork(
       [&]() -> std::string {
+        Within.apply();
         Expected<Program> Parsed = parse(Path, Bytes);
         if (!Parsed)
           return Parsed.error().Message;
@@ -56,7 +57,7 @@ Expected<void> examine(StringRef Path, MemoryBufferRef Bytes) {
           return broken(Path, "LLVM's verifier refuses it: " + StringRef(Why).split('\n').first).value().Message;
         return "";
       },
-      broken(Path, "LLVM crashes when it reads it").value().Message);
+      broken(Path, "LLVM crashes when it reads it, or it takes more than the limits of an episode").value().Message);
 }
 
 } // namespace
@@ -69,7 +70,7 @@ const Program *ModuleCache::find(StringRef Path, StringRef Identity) {
   return &Programs.front();
 }
 
-Expected<const Program *> ModuleCache::load(StringRef Path) {
+Expected<const Program *> ModuleCache::load(StringRef Path, const Limits &Within) {
   sys::fs::file_status Status;
   if (std::error_code Error = sys::fs::status(Path, Status))
     return broken(Path, Error.message());
@@ -81,18 +82,18 @@ Expected<const Program *> ModuleCache::load(StringRef Path) {
   auto Bytes = MemoryBuffer::getFile(Path);
   if (!Bytes)
     return broken(Path, Bytes.getError().message());
-  return read(Path, std::move(Identity), **Bytes);
+  return read(Path, std::move(Identity), **Bytes, Within);
 }
 
-Expected<const Program *> ModuleCache::load(StringRef Name, StringRef Bytes) {
+Expected<const Program *> ModuleCache::load(StringRef Name, StringRef Bytes, const Limits &Within) {
   std::string Identity = hexDigest(Bytes);
   if (const Program *Known = find(Name, Identity))
     return Known;
-  return read(Name, std::move(Identity), *MemoryBuffer::getMemBufferCopy(Bytes, Name));
+  return read(Name, std::move(Identity), *MemoryBuffer::getMemBufferCopy(Bytes, Name), Within);
 }
 
-Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity, MemoryBufferRef Bytes) {
-  if (auto Sound = examine(Path, Bytes); !Sound)
+Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity, MemoryBufferRef Bytes, const Limits &Within) {
+  if (auto Sound = examine(Path, Bytes, Within); !Sound)
     return Unexpected(Sound.error());
   Expected<Program> Parsed = parse(Path, Bytes);
   if (!Parsed)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "spec/Error.h"
+#include "llvm/worker/Limits.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/LLVMContext.h"
@@ -29,16 +30,16 @@ class ModuleCache {
 public:
   explicit ModuleCache(size_t MaxInstructions) : MaxInstructions(MaxInstructions) {}
 
-  /// A bitcode or .ll file. One that is absent, broken, or without a function body is an error of one sentence.
-  /// The program is valid until the next call.
-  Expected<const Program *> load(llvm::StringRef Path);
+  /// A bitcode or .ll file. One that is absent, broken, without a function body, or not read within the limits of an episode is an error of one
+  /// sentence. The program is valid until the next call.
+  Expected<const Program *> load(llvm::StringRef Path, const Limits &Within);
 
   /// The same of bytes that came from elsewhere, under a name.
-  Expected<const Program *> load(llvm::StringRef Name, llvm::StringRef Bytes);
+  Expected<const Program *> load(llvm::StringRef Name, llvm::StringRef Bytes, const Limits &Within);
 
 private:
   const Program *find(llvm::StringRef Path, llvm::StringRef Identity);
-  Expected<const Program *> read(llvm::StringRef Path, std::string Identity, llvm::MemoryBufferRef Bytes);
+  Expected<const Program *> read(llvm::StringRef Path, std::string Identity, llvm::MemoryBufferRef Bytes, const Limits &Within);
   void evict();
 
   std::list<Program> Programs; // the last used first

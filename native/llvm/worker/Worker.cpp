@@ -91,7 +91,8 @@ Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) 
   Expected<const Configuration *> Config = Configs.find(Request->Digest);
   if (!Config)
     return Unexpected(Config.error());
-  Expected<const Program *> Loaded = Request->Bitcode.empty() ? Programs.load(Request->Program) : Programs.load(Request->Program, Request->Bitcode);
+  Expected<const Program *> Loaded = Request->Bitcode.empty() ? Programs.load(Request->Program, Request->Bounds)
+                                                              : Programs.load(Request->Program, Request->Bitcode, Request->Bounds);
   if (!Loaded)
     return Unexpected(Loaded.error());
   Module &M = *(*Loaded)->Module;
