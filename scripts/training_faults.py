@@ -232,7 +232,7 @@ def main() -> None:
 
 `python -m scripts.training_faults --kills {asked.kills} --seed {asked.seed}` at commit {current_commit()}, {os.cpu_count()} cores: one training of
 PosetRL by PPO, two processes that sample, each with a worker of its own and two compile servers. {len(rows)} processes were
-killed with -9 ({killed}). Every time the training came to two further checkpoints, or resumed from its last one. At its end
+killed with -9 ({killed}). After each kill, the training wrote two more checkpoints, or was resumed from its last one. At its end
 ({progress["iteration"]} updates, {progress["steps"]} steps, resumed {progress["resumed"]} times) nothing was left behind; the policy
 was exported ({said}) and evaluated.
 

@@ -53,7 +53,7 @@ def test_page_has_what_was_played_and_says_what_was_not(tmp_path: Path) -> None:
     assert "| best fixed answer: never | 1.0500 | 1.0500 | 1.0500-1.0500 | 1.0500 |  |" in text
     assert "| PPO | 0.9800 | 0.9800 | 0.9800-0.9800 | 0.9700, 0.9800, 0.9900 | 700 |" in text
     best = "best fixed answer: never"
-    assert f"- **inliner**: yes. PPO has 0.9800, *{best}* 1.0500; program by program 0.9333 (0.9333-0.9333) of that." in text
+    assert f"- **inliner**: yes. PPO has 0.9800, *{best}* 1.0500; their ratio, program by program, is 0.9333 (0.9333-0.9333)." in text
     assert "- **posetrl**: not played yet." in text
     assert "## posetrl\n\nNot played yet." in text
     assert (tmp_path / page.PLOT).stat().st_size > 10_000

@@ -23,10 +23,10 @@ def search(
 ) -> None:
     """Find the outcomes of decisions by forking the compiler, for `mlcb train --decisions`.
 
-    Where several agents act, every sequence of actions is tried, `--sequences 256` of a program at most. Where the compiler has no heuristic, a beam
-    search tries every action at the most promising states. Where decisions do not depend on each other, an episode for each action has all outcomes.
-    Else single other actions are tried, each followed by the heuristic or by `--policy POLICY`: at `--decisions 12` of a program, or at all with
-    `--improve`.
+    Where several agents act and the compiler has no heuristic, every sequence of actions is tried, `--sequences 256` of a program at most. One agent
+    without a heuristic is searched by a beam: every action at the most promising states. Where decisions do not depend on each other, an episode for
+    each action has all outcomes. Else single other actions are tried, each followed by the heuristic or by `--policy POLICY`: at `--decisions 12` of
+    a program, or at all with `--improve`.
 
     The same command, given again, goes on with the programs that were not searched; a folder of another search is refused.
 

@@ -46,8 +46,8 @@ class RL4ReAlEnv(CompilerEnv):
 
     ## Action Space
     ``Discrete(32)``. For the selector, one of the 32 densest live ranges that wait; for the tasker, 0 to colour, 1 to split, 2 to spill; for the
-    splitter, a loop or a block; for the colourer, a register in the order of preference and allocation. ``info["action_mask"]`` is 1 for the actions
-    that are allowed.
+    splitter, a region: a loop, blocks, or a run of uses; for the colourer, a register in the order of preference and allocation.
+    ``info["action_mask"]`` is 1 for the actions that are allowed.
 
     ## Observation Space
     A ``Dict``: ``agent``, the index of the agent that acts; and for each of the four a ``Dict`` of the tensors declared in

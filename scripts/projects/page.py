@@ -39,9 +39,10 @@ the policies that ship, compiled ahead of time. They are a test split: no policy
 level; they were trained at -Oz (posetrl, inliner, function_size, function_posetrl), -O2 (eviction, priority) and -O3 (loop_distribution).
 
 Geometric means of ratios to stock at the same level, and the worst project in brackets; less is better. Linked bytes are those of the sections that
-are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts, memory the peak of the largest of
-these processes: the guard's forks are processes too, and share theirs, so that it does not say what many compilers at once take. Run time is the
-processor time of a workload of a project's users, the fastest of {runs} in turns. The last row is stock against stock: what differs there is noise.
+are loaded, of all libraries and programs that a project links. Processor time is that of `make` and all it starts. Memory is the peak of the largest
+of these processes; a fork of the guard counts as its own process and shares memory with its parent, so this does not show how much several compilers
+use together. Run time is the processor time of a workload of a project's users, the fastest of {runs} in turns; an empty cell means no workload, or
+one that takes 0.2 s or less. The last row is stock against stock: what differs there is noise.
 
 {machine}.
 
@@ -121,4 +122,4 @@ def _of_section(results: Results, way: Way, section: str) -> str:
 
 def _tests(results: Results) -> Iterator[str]:
     found = list(failures(results))
-    yield "\n".join(f"- {line}" for line in found) if found else "All tests end as by stock, and all workloads write what stock's write.\n"
+    yield "\n".join(f"- {line}" for line in found) if found else "All tests end as with stock, and all workloads write the same output.\n"

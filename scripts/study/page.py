@@ -97,7 +97,7 @@ def verdict(lines: Sequence[Row], projects: Mapping[str, str]) -> str:
     if interval and not interval.low <= 1 <= interval.high:
         answer = "yes" if interval.high < 1 else "no"
     own, other = (row.estimates["test"].mean for row in (best, null))
-    of_that = f"program by program {found.mean:.4f} ({interval or 'one project'}) of that"
+    of_that = f"their ratio, program by program, is {found.mean:.4f} ({interval or 'one project'})"
     return f"{answer}. {best.method} has {own:.4f}, *{null.method}* {other:.4f}; {of_that}."
 
 
@@ -117,7 +117,8 @@ def write(folder: Path, results: Results) -> None:
     text = [
         "# Is learning worth it?",
         "",
-        f"On test programs, after {MINUTES:g} minutes on one core for each method and seed{'s' * (len(played) > 1)} {', '.join(map(str, played))}:",
+        f"On test programs of {len(tables)} tasks, after {MINUTES:g} minutes on one core for each method and "
+        f"seed{'s' * (len(played) > 1)} {', '.join(map(str, played))}:",
         "",
         *(f"- **{task}**: {verdict(_of_modules(task, lines), projects_of(task, results))}" for task, lines in tables.items()),
         "",
@@ -141,8 +142,8 @@ def write(folder: Path, results: Results) -> None:
     text += [
         "## How it was measured",
         "",
-        "`make study` plays every method with the defaults of `mlcb train`, cell by cell, and goes on where it stopped; one that was not played",
-        f"yet is left out. Seeds {', '.join(map(str, SEEDS))} are planned, {', '.join(map(str, played))} played.",
+        "`make study` plays every method with the defaults of `mlcb train`, one cell after another, and continues where it stopped. Cells that were",
+        f"not played yet are left out. Seeds {', '.join(map(str, SEEDS))} are planned, {', '.join(map(str, played))} played.",
         f"{platform.machine()}, {cpu()}; commits",
         f"{', '.join(sorted(commits))}.",
         "",

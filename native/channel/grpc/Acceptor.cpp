@@ -105,7 +105,7 @@ bool saysMuch(int Socket) {
 /// At once, with all that gRPC has not read yet.
 void reset(int Socket) {
   const sockaddr Nobody{AF_UNSPEC, {}};
-  ::connect(Socket, &Nobody, sizeof Nobody);
+  (void)::connect(Socket, &Nobody, sizeof Nobody);
 }
 
 bool isShortage(int Number) { return Number == EMFILE || Number == ENFILE || Number == ENOBUFS || Number == ENOMEM; }
