@@ -105,7 +105,8 @@ bool saysMuch(int Socket) {
 /// At once, with all that gRPC has not read yet.
 void reset(int Socket) {
   const sockaddr Nobody{AF_UNSPEC, {}};
-  (void)::connect(Socket, &Nobody, sizeof Nobody);
+  if (::connect(Socket, &Nobody, sizeof Nobody) != 0)
+    ::shutdown(Socket, SHUT_RDWR);
 }
 
 bool isShortage(int Number) { return Number == EMFILE || Number == ENFILE || Number == ENOBUFS || Number == ENOMEM; }
