@@ -27,6 +27,27 @@ HELD = 800
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """How a client of HTTP/2 begins, with empty settings."""
 NOISE_BYTES = 3000
+CALLS = 1000
+"""Of one connection that calls without end: more than a relay hears from a stranger."""
+
+
+def _field(name: bytes, value: bytes) -> bytes:
+    """A header of HTTP/2, written out."""
+    return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+
+
+def _call(stream: int) -> bytes:
+    """A call of a relay's method, without a token."""
+    fields = {
+        b":method": b"POST",
+        b":scheme": b"http",
+        b":path": b"/mlcb.v1.Channel/Stream",
+        b":authority": b"relay",
+        b"te": b"trailers",
+        b"content-type": b"application/grpc",
+    }
+    headers = b"".join(_field(name, value) for name, value in fields.items())
+    return len(headers).to_bytes(3) + b"\1\4" + stream.to_bytes(4) + headers
 
 
 class Crowd:
@@ -55,7 +76,8 @@ class Crowd:
         made.connect_ex(self._address)
         self._open.append(made)
         with suppress(OSError):  # the relay may have closed it
-            [self._silent, self._begins_slowly, self._noisy, self._half_open][self.opened % 4](made)
+            kinds = (self._silent, self._begins_slowly, self._noisy, self._half_open, self._calls)
+            kinds[self.opened % len(kinds)](made)
         self.opened += 1
         self._go_on_slowly()
 
@@ -71,6 +93,9 @@ class Crowd:
     def _half_open(self, made: socket.socket) -> None:
         made.send(PREFACE[: self._rng.randrange(len(PREFACE))])
         made.shutdown(socket.SHUT_WR)
+
+    def _calls(self, made: socket.socket) -> None:
+        made.send(PREFACE + b"".join(_call(2 * number + 1) for number in range(CALLS)))
 
     def _go_on_slowly(self) -> None:
         if not self._slow:
@@ -102,7 +127,9 @@ def figures(connections: int, seed: int) -> Iterator[Figure]:
         after = _seconds_to_begin(served.uri)
     ratios = [each.rate / statistics.mean((before.rate, behind.rate)) for each, (before, behind) in zip(beside, pairwise(alone), strict=True)]
     note = f"{CLIENTS} clients of {ENV_ID}, {ROUNDS} rounds of {seconds:.0f} s between two alone; {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
-    yield Figure("connections: silent, slow, noisy, half open", opened, "", connections, higher=True, note=f"{PER_SECOND} a second, {HELD} at once")
+    yield Figure(
+        "connections: silent, slow, noisy, half open, calling", opened, "", connections, higher=True, note=f"{PER_SECOND} a second, {HELD} at once"
+    )
     yield Figure("episodes per second beside them / alone, median", statistics.median(ratios), "x", 0.9, 0.98, higher=True, note=note)
     work = f"{statistics.mean(look.share for look in alone):.3f} alone"
     yield Figure("the relay's work beside them", statistics.mean(look.share for look in beside), "of a core", note=work)
