@@ -22,7 +22,7 @@ def results(task: str) -> str:
     said = [measured] if measured else []
     if folder := shipped().get(task):
         trained = read_manifest(folder)["trained"]
-        said.append(f"the policy that ships: {trained['validation']:.4f}, learnt from {trained['programs']} programs ({card(task)})")
+        said.append(f"the policy that ships: {trained['validation']:.4f} ({card(task)})")
     return "; ".join(said) or "not measured"
 
 
