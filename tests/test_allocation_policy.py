@@ -128,8 +128,9 @@ def test_stock_compiler_decides_as_the_environment_does(
     uri = f"onnx:{folder}" if scheme == "onnx" else f"aot:{folder}/policy.so"
     subprocess.run(with_policy(stock(tool, program, tmp_path / "out.o"), uri), check=True)
     pipeline = "" if tool == "llc" else "default<O2>"
+    decide = OnnxPolicy(folder)
     with closing(EvictionEnv(programs=program, session=worker, pipeline=pipeline, optsize=True)) as env:
-        _, _, info = finish(env, OnnxPolicy(folder).player(env), program)
+        _, _, info = finish(env, lambda observation: int(decide.advice(observation)), program)
     assert info["ratio"] != 1.0
     assert object_metrics(tmp_path / "out.o", ["text"]) == {"text": info["text"]}
 

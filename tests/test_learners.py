@@ -209,12 +209,6 @@ def test_statistics_are_learnt_from_rows_with_gradients_and_then_stay() -> None:
     assert torch.equal(module.mean, before)
 
 
-def test_statistics_of_a_state_of_before_they_were_counted_are_fixed() -> None:
-    module = Rows()
-    module.load_state_dict({"mean": torch.ones(3), "deviation": torch.ones(3)})
-    assert not module.learns
-
-
 def test_size_beside_network_is_refused() -> None:
     with pytest.raises(TaskError, match=r"^model_config: hidden beside network, expected \{'network': \{'hidden': \.\.\.\}\}$"):
         NetworkConfig.of({"hidden": [32]})

@@ -12,8 +12,8 @@ from mlcb_gym.envs import environments
 
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
-    {"atomic", "errors", "json_lines", "limits", "picture", "pipelines", "progress_bar", "regular_file"},
-    {"damaged"},
+    {"atomic", "errors", "json_lines", "limits", "pipelines", "progress_bar", "regular_file"},
+    {"damaged", "picture"},
     {"_native"},
     {"toolchain"},
     {"spec"},
