@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What it costs to ask a policy how loops are split: in `clang -O3` over the loop kernels, and in process against a warm Python server.
+"""The cost of asking a policy how loops are split: in `clang -O3` over the loop kernels, and in process against a warm Python server.
 
 The networks are of the size of the policy that ships, and begin as training does: they split nothing, so that all compile the same. Of
 every compilation that of one kernel alone is taken off, start-up, loading and the first questions with it; the median of the ratios within a round
@@ -93,7 +93,7 @@ def _clang(uri: str, program: Path) -> list[str | Path]:
 
 
 def _questions(model: Model, program: Path) -> list[Question]:
-    """What clang asks about a program, but for the embeddings, which a server is shown and the policy is not."""
+    """Return the questions that clang asks about a program, but for the embeddings, which a server is shown and the policy is not."""
     asked: list[Question] = []
 
     def recorded(agent: str, tensors: Mapping[str, Any]) -> int:

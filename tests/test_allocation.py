@@ -135,7 +135,7 @@ def test_csmith_program_prints_the_same_after_20_random_episodes(task: str, inde
 
 
 def printed(source: Path, task: str, folder: Path, *, episodes: int, flags: Sequence[str] = ()) -> set[str]:
-    """What the program prints after each of several random episodes in `llc`."""
+    """Return the outputs of the program after each of several random episodes in `llc`."""
     compile_(source, "-O2", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
     command = stock("llc", folder / "program.bc", folder / "program.o")
     outputs = set()

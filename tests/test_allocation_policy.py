@@ -136,7 +136,7 @@ def test_stock_compiler_decides_as_the_environment_does(
 
 
 def compile_with(policies: Sequence[Path], output: Path, *, guard: bool = False, program: Path | None = None) -> str:
-    """What clang says when it compiles with policies."""
+    """Return the remarks of clang when it compiles with policies."""
     config = output.with_suffix(".cfg")
     write_clang_config(config, policies, guard=guard)
     command = [CLANG, f"--config={config}", "-Rpass=mlcb", *stock("clang", program or resolve(PROGRAM)[0].bitcode, output)[1:]]

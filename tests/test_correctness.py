@@ -68,7 +68,7 @@ def after_every_action(program: str) -> dict[str, tuple[int, bytes]]:
 
 
 def outputs(source: Path, folder: Path, *, episodes: int, start: str = "unoptimized", flags: Sequence[str] = ()) -> set[str]:
-    """What the program prints after each of several random episodes; one that fails to run prints its exit status."""
+    """Return the outputs of the program after each of several random episodes; one that fails to run prints its exit status."""
     module, optimized = folder / "program.bc", folder / "optimized.bc"
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=module)
     rng = np.random.default_rng(len(source.stem))

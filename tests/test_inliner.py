@@ -136,7 +136,7 @@ def source_of(name: str) -> Path:
 
 
 def printed(source: Path, folder: Path, *, episodes: int, pipeline: str = "default<Oz>", flags: Sequence[str] = ()) -> set[str]:
-    """What a program prints whose calls are inlined at random."""
+    """Return the outputs of a program whose calls are inlined at random."""
     compile_(source, "-Oz", "-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm", *flags, output=folder / "program.bc")
     seen = set()
     with closing(PluginSession(keep=folder / "out.bc")) as session:

@@ -230,7 +230,7 @@ def test_brute_force_finds_what_a_kernel_is_worth(worker: WorkerSession, tmp_pat
 
 
 def ends(decision: Decision, decisions: list[Decision]) -> list[float]:
-    """What the answers come to that no other decision follows."""
+    """Return the outcomes of the answers that no other decision follows."""
     followed = {each.taken for each in decisions}
     return [float(ratio) for action, ratio in enumerate(decision.outcomes) if np.isfinite(ratio) and (*decision.taken, action) not in followed]
 

@@ -19,6 +19,7 @@ from threading import Lock
 from platformdirs import user_cache_path
 
 from mlcb_gym.atomic import replacing
+from mlcb_gym.corpus.corpora import BUILT
 from mlcb_gym.errors import ProgramError
 
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
@@ -63,7 +64,13 @@ class Collection:
 
 
 def collection(corpus: str) -> Collection:
-    """Return the projects that a corpus is built from."""
+    """Return the projects that a corpus is built from.
+
+    Raises:
+        ProgramError: it is none that is built.
+    """
+    if corpus not in BUILT:
+        raise ProgramError(f"{corpus}: no corpus that is built, expected one of {', '.join(BUILT)}")
     table = tomllib.loads(files("mlcb_gym.corpus").joinpath(f"collections/{corpus}.toml").read_text())
     return Collection(table["caps"], tuple(_source(name, entry) for name, entry in table["projects"].items()), table.get("tried"))
 

@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 from mlcb_gym import _native
 from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.export.codegen import SHARED, agent_object, clang, generator, include, lengthened, sizes
+from mlcb_gym.export.codegen import SHARED, agent_object, clang, include, lengthened, made_with, sizes
 from mlcb_gym.export.deployed import runner_uri
 from mlcb_gym.onnx.manifest import CODE, MANIFEST, files_of, read_manifest
 from mlcb_gym.regular_file import read_regular
@@ -77,7 +77,7 @@ def compiled(folder: Path) -> Path:
         digests = [sha256(read_regular(part)).hexdigest() for part in parts]
     except OSError as error:
         raise PolicyError(f"{error.filename}: {error.strerror}") from error
-    digest = sha256("\0".join([version("mlcb_gym"), *generator(), level, *digests]).encode()).hexdigest()
+    digest = sha256("\0".join([version("mlcb_gym"), *made_with(), level, *digests]).encode()).hexdigest()
     cached = user_cache_path("mlcb_gym") / "policies" / f"{manifest['task']}-{digest[:16]}.so"
     return cached if cached.exists() else compile_policy(folder, cached, cpu=level)
 

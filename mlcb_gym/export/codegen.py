@@ -46,7 +46,7 @@ MATH = "#include <AotMath.h>\n"
 Tensors = Sequence[Mapping[str, Any]]
 
 
-def generator() -> list[str]:
+def made_with() -> list[str]:
     """Return what the code of a model depends on beside the model: versions of emx-onnx-cgen and clang, and digests of what we do ourselves.
 
     Raises:

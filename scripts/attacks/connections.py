@@ -27,8 +27,6 @@ HELD = 800
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """How a client of HTTP/2 begins, with empty settings."""
 NOISE_BYTES = 3000
-CALLS = 1000
-"""Of one connection that calls without end: more than a relay hears from a stranger."""
 
 
 def _field(name: bytes, value: bytes) -> bytes:
@@ -48,6 +46,10 @@ def _call(stream: int) -> bytes:
     }
     headers = b"".join(_field(name, value) for name, value in fields.items())
     return len(headers).to_bytes(3) + b"\1\4" + stream.to_bytes(4) + headers
+
+
+CALLS = PREFACE + b"".join(_call(2 * number + 1) for number in range(1000))
+"""What a client says that calls without end: more than a relay hears from a stranger."""
 
 
 class Crowd:
@@ -95,7 +97,7 @@ class Crowd:
         made.shutdown(socket.SHUT_WR)
 
     def _calls(self, made: socket.socket) -> None:
-        made.send(PREFACE + b"".join(_call(2 * number + 1) for number in range(CALLS)))
+        made.send(CALLS)
 
     def _go_on_slowly(self) -> None:
         if not self._slow:
