@@ -271,6 +271,7 @@ def test_what_else_lies_in_the_folder_stays_and_keeps_nobody(tmp_path: Path, mon
     (tmp_path / "notes.txt").touch()
     folder().mkdir(mode=0o700)
     (folder() / "notes.txt").touch()
+    (folder() / "killed.new").touch()  # of a server killed before it published its token
     os.mkfifo(token_of("grpc://127.0.0.1:5000"))
     assert with_token("grpc://127.0.0.1:5000") == "grpc://127.0.0.1:5000"
     with new_token() as token:

@@ -72,7 +72,7 @@ def test_cell_is_played_once_and_the_next_seed_pays_as_much(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     for seed in SEEDS[:2]:
-        monkeypatch.setattr("sys.argv", ["study", "--output", "out", "--minutes", "0.8", "--only", f"loop_distribution-es-{seed}"])
+        monkeypatch.setattr("sys.argv", ["study", "--output", "out", "--minutes", "1.5", "--only", f"loop_distribution-es-{seed}"])
         main()
     first, second = (Result.read(tmp_path / "out" / "cells" / f"loop_distribution-es-{seed}.json") for seed in SEEDS[:2])
     assert first.updates == second.updates > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from mlcb_gym.errors import TaskError
 
 VARIABLE = "MLCB_RUNTIME_FOLDER"
-TOKEN, STATUS = SUFFIXES = (".token", ".server")
+TOKEN, STATUS, UNPUBLISHED = SUFFIXES = (".token", ".server", ".new")
 LOCK = ".lock"
 
 
@@ -24,15 +24,16 @@ class RuntimeFile:
     """
 
     def __init__(self) -> None:
-        self.path = folder() / secrets.token_hex(8)
+        self.path = folder() / f"{secrets.token_hex(8)}{UNPUBLISHED}"
         with ExitStack() as ends:
             try:
                 self._hold_folder(ends)
-                self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with _alone():
+                    self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                    fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             except OSError as error:
                 raise TaskError(f"{error.filename}: {error.strerror}, expected a place for files of this user alone, or {VARIABLE}") from error
             ends.callback(self._remove)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             self._ends = ends.pop_all()
 
     def write(self, text: str) -> None:
@@ -40,7 +41,7 @@ class RuntimeFile:
         os.pwrite(self._descriptor, text.encode(), 0)
 
     def publish(self, name: str) -> None:
-        """Gives it a name by which others find it, of one of the ``SUFFIXES``.
+        """Gives it a name by which others find it, which ends with ``TOKEN`` or ``STATUS``.
 
         Raises:
             TaskError: another process that runs has a file of this name.
@@ -108,7 +109,7 @@ def _make(made: Path) -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Keep others from publishing and removing."""
+    """Keep others from making, publishing and removing files."""
     descriptor = os.open(folder() / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
