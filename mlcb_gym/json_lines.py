@@ -2,7 +2,7 @@
 """Files of JSON objects, one on a line, that grow while something is measured; the last line may have been cut off."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,6 +18,18 @@ def extend(path: Path) -> TextIO:
     if lines.tell():
         lines.write("\n")
     return lines
+
+
+def write(lines: TextIO, row: Mapping[str, Any]) -> None:
+    """Write an object as a line of its own.
+
+    Raises:
+        OSError: it cannot be written; names the file.
+    """
+    try:
+        lines.write(f"{json.dumps(row)}\n")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, lines.name) from error
 
 
 def _whole(text: str) -> Iterator[dict[str, Any]]:

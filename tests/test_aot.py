@@ -276,6 +276,25 @@ def test_cached_one_is_of_the_generator_that_is_there(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
+def test_cached_one_that_is_not_whole_is_made_anew(compiled: Path, damage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made: list[Path] = []
+
+    def compile_policy(folder: Path, output: Path, *, cpu: str) -> Path:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        body = compiled.read_bytes()[: -len(_native.aot_seal(b"", cpu))]
+        output.write_bytes(body + _native.aot_seal(body, cpu))
+        made.append(output)
+        return output
+
+    monkeypatch.setattr(aot, "compile_policy", compile_policy)
+    assert aot.compiled(POSETRL) == aot.compiled(POSETRL)
+    DAMAGE[damage][0](made[0])
+    assert aot.compiled(POSETRL) == made[0]
+    assert made == [made[0]] * 2
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("compiler", ["opt", "clang"])
 def test_bad_file_is_one_line_and_no_output(compiled: Path, damage: str, compiler: str, tmp_path: Path) -> None:
     policy = tmp_path / "policy.so"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The file of `mlcb clang-config`: with all it needs beside it, it works wherever its folder lies, and the same folder makes the same files."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.deployed import runner_uri
+from mlcb_gym.onnx.manifest import MANIFEST
 from mlcb_gym.policies import shipped
 from tests.support.builds import clang, run
 
@@ -133,6 +135,25 @@ def test_bundle_does_not_replace_a_folder_of_other_things(tmp_path: Path) -> Non
     with pytest.raises(PolicyError, match=r"posetrl: holds other things than a policy, expected an empty folder or one to replace$"):
         write_clang_config(tmp_path / "mlcb.cfg", [shipped()["posetrl"]], bundle=True)
     assert (tmp_path / "posetrl" / "thesis").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"parameters": None}, "'parameters' missing or of another type"),
+        ({"parameters": [1]}, "'parameters' missing or of another type"),
+        ({"parameters": {"actions": 5}}, "function_size: parameter 'actions' is 5, expected an array"),
+        ({"parameters": {"other": 1}}, "function_size: unknown parameter 'other'"),
+        ({"spec": None}, "'spec' missing or of another type"),
+        ({"agents": {"advisor": "a\ud800"}}, r"agent 'advisor' has its model in 'a\\ud800', expected the name of a file"),
+    ],
+)
+def test_manifest_that_is_slightly_wrong_is_one_line(changed: dict[str, object], expected: str, tmp_path: Path) -> None:
+    policy = Path(shutil.copytree(shipped()["function_size"], tmp_path / "policy"))
+    manifest = json.loads((policy / MANIFEST).read_text())
+    (policy / MANIFEST).write_text(json.dumps(manifest | changed))
+    with pytest.raises(PolicyError, match=rf"^{policy}/{MANIFEST}: {expected}[^\n]*$"):
+        write_clang_config(tmp_path / "bundle" / "mlcb.cfg", [policy], bundle=True)
 
 
 def test_two_policies_in_the_place_of_the_optimizations_need_the_guard(tmp_path: Path) -> None:

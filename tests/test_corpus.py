@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tools that build corpora: what goes wrong in one is one line that names what it worked on, and none is waited for without end."""
 
+import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +72,30 @@ def test_fetch_that_does_not_end_is_ended_and_named(tmp_path: Path, monkeypatch:
     with pytest.raises(ProgramError, match=r"^project: python cannot fetch 1.0: not done within 0.1 s$"):
         fetch(Source("project", "train", "pypi", "1.0", "0" * 64))
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_cached_archive_of_another_digest_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("project", "train", "pypi", "1.0", sha256(b"the archive").hexdigest())
+    (tmp_path / "fetched.tar").write_bytes(b"the archive")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sources, "_from_pypi", lambda _, folder: shutil.copyfile(tmp_path / "fetched.tar", folder / "fetched.tar"))
+    cached = fetch(source)
+    cached.write_bytes(b"another")
+    assert fetch(source).read_bytes() == b"the archive"
+    (tmp_path / "fetched.tar").unlink()
+    assert fetch(source) == cached
+
+
+def test_cached_bitcode_that_is_none_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "f.c").write_text("int f(void) { return 1; }\n")
+    cached = bitcode.bitcode(tmp_path / "f.c")
+    whole = cached.read_bytes()
+    cached.write_bytes(b"garbage")
+    assert bitcode.bitcode(tmp_path / "f.c").read_bytes() == whole
+    cached.unlink()
+    os.mkfifo(cached)
+    assert bitcode.bitcode(tmp_path / "f.c").read_bytes() == whole
 
 
 def test_unknown_pipeline_is_named() -> None:
@@ -258,6 +285,12 @@ def test_value_of_a_flag_names_no_file_of_more_flags(with_headers: Path, flags: 
     (with_headers / "compile_flags.txt").write_text(f"-Iinclude\n{flags}\n")
     with pytest.raises(ProgramError, match=error):
         resolve(with_headers / "beside.c")
+
+
+def test_flags_with_a_byte_0_are_refused(with_headers: Path) -> None:
+    (with_headers / "compile_flags.txt").write_text("-Iinclude\n-DMORE=1\0\n")
+    with pytest.raises(ProgramError, match=r"compile_flags.txt: has a byte 0, expected one flag a line$"):
+        resolve(with_headers)
 
 
 def test_flag_without_its_value_is_named(with_headers: Path) -> None:

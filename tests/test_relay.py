@@ -21,7 +21,9 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
 from mlcb_gym.session.local_token import new_token, token_name, with_token
+from mlcb_gym.session.relay import Relay
 from mlcb_gym.session.runtime_folder import VARIABLE, folder
+from mlcb_gym.session.sandbox import Sandbox
 from mlcb_gym.session.server_status import ServerStatus, servers
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import children, ends, signal_only
@@ -201,6 +203,16 @@ def test_token_that_every_user_can_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").chmod(0o644)
     with pytest.raises(TaskError, match=r"token can be read or written by every user, expected only by its owner: chmod 600 "):
         RemoteSession(f"grpc://127.0.0.1:5000?token={tmp_path}/token")
+
+
+def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
+    request = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=mlcb")
+    for name in "ours", "theirs":
+        subprocess.run([*request, "-keyout", tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"], check=True, capture_output=True)
+    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").chmod(0o600)
+    with pytest.raises(TaskError, match=rf"^{tmp_path}/theirs.key: not the key of {tmp_path}/ours.pem, expected that$"):
+        Relay(f"grpc://127.0.0.1:0?cert={tmp_path}/ours.pem&key={tmp_path}/theirs.key&token={tmp_path}/token", workers=1, sandbox=Sandbox.PARTIAL)
 
 
 def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:

@@ -429,6 +429,14 @@ def test_drawn_program_that_cannot_be_read_is_drawn_again(make: Make, module: Pa
     assert env.timing.redrawn > 0
 
 
+def test_drawn_program_that_failed_is_not_played_again(make: Make, module: Path) -> None:
+    module.write_bytes(module.read_bytes()[:400])
+    env = make(programs=module)
+    with pytest.raises(CompilerError, match=r"module\.bc"):
+        env.reset(seed=1)
+    assert env.timing.redrawn == 0
+
+
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
 def test_truncated_bitcode_is_one_line(make: Make, module: Path, share: float) -> None:
     content = module.read_bytes()

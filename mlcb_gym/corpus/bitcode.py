@@ -70,7 +70,7 @@ def bitcode_of_text(text: str, name: str, *, headers: str) -> Path:
     """
     command = _command(".c", f"{name}.c", ())
     content = _preprocessed_text(headers) + text.encode()
-    if (cached := _place(command, content)).exists():
+    if is_bitcode(cached := _place(command, content)):
         return cached
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.c"
@@ -114,7 +114,7 @@ def _preprocessed_text(text: str) -> bytes:
 def _cached(command: Sequence[str], content: bytes, path: Path) -> Path:
     """Return what a command makes of a file, by the digest of the command and of ``content``."""
     cached = _place(command, content)
-    if not cached.exists():
+    if not is_bitcode(cached):
         with replacing(cached) as unfinished:  # several processes may compile the same file at once
             run((*command, "-o", str(unfinished)), subject=str(path), folder=path.parent, memory_bytes=MEMORY_BYTES)
     return cached

@@ -36,14 +36,17 @@ def flags_of(source: Path, root: Path) -> tuple[str, ...]:
     Only flags of the preprocessor and of the language are taken: others could run code, and folders of programs come from anywhere.
 
     Raises:
-        ProgramError: the file has another flag.
+        ProgramError: the file has another flag, or is no text.
     """
     folder = source.parent
     folders = [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
     file = next((file for each in folders if (file := each / FLAGS).is_file()), None)
     if file is None:
         return ()
-    lines = [line.strip() for line in file.read_text(errors="replace").splitlines()]
+    text = file.read_text(errors="replace")
+    if "\0" in text:
+        raise ProgramError(f"{file}: has a byte 0, expected one flag a line")
+    lines = [line.strip() for line in text.splitlines()]
     return tuple(_kept([line for line in lines if line and not line.startswith("#")], file, folder))
 
 

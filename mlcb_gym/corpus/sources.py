@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
@@ -21,6 +21,7 @@ from platformdirs import user_cache_path
 from mlcb_gym.atomic import replacing
 from mlcb_gym.corpus.corpora import BUILT
 from mlcb_gym.errors import ProgramError
+from mlcb_gym.regular_file import read_regular
 
 _DEBIAN = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
 
@@ -97,14 +98,20 @@ def unpack(source: Source, folder: Path, wanted: Callable[[str], bool] = bool) -
 def fetch(source: Source) -> Path:
     """Return the archive of a project, from the cache or the network; its digest is checked."""
     cached = user_cache_path("mlcb_gym") / "sources" / f"{source.name}-{source.version}-{source.sha256[:16]}.tar"
-    if not cached.exists():
+    if _digest(cached) != source.sha256:
         with replacing(cached) as unfinished, tempfile.TemporaryDirectory(dir=cached.parent) as folder:
             archive = (_from_pypi if source.origin == "pypi" else _from_debian)(source, Path(folder))
-            digest = sha256(archive.read_bytes()).hexdigest()
-            if digest != source.sha256:
+            if (digest := _digest(archive)) != source.sha256:
                 raise ProgramError(f"{source.name}: {archive.name} has digest {digest}, expected {source.sha256}")
             archive.replace(unfinished)
     return cached
+
+
+def _digest(archive: Path) -> str | None:
+    """Return the digest of a file; None where there is none."""
+    with suppress(OSError):
+        return sha256(read_regular(archive)).hexdigest()
+    return None
 
 
 def _source(name: str, entry: dict[str, object]) -> Source:

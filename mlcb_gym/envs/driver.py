@@ -122,14 +122,17 @@ class Driver:
             SessionLost: the compiler is gone.
         """
         redraws, restarts = (0, 0) if redraw is None else (MAX_REDRAWS, 1)
+        failed: list[Program] = []
         while True:
             try:
                 return self._first()
             except (NoDecisions, CompilerError) as error:
-                redraws -= 1
-                if redraw is None or redraws < 0:
-                    raise
-                program = redraw(error)
+                failed.append(program := self.program)
+                while program in failed:  # it may have taken all the time of a turn, and would again
+                    redraws -= 1
+                    if redraw is None or redraws < 0:
+                        raise
+                    program = redraw(error)
             except SessionLost as error:
                 restarts -= 1
                 if redraw is None or restarts < 0 or self._closed:

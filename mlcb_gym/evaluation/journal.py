@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The episodes of an evaluation, kept as they end: one that was interrupted goes on where it stopped."""
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -39,9 +38,8 @@ class Journal:
         """Write an episode of this stage."""
         if self._lines is None:
             self._lines = self.path.open("w", buffering=1)
-            self._lines.write(json.dumps({"inputs": self._inputs}) + "\n")
-        row = {"stage": self._stage, "program": program, "trace": asdict(replace(trace, actions=()))}
-        self._lines.write(json.dumps(row) + "\n")
+            json_lines.write(self._lines, {"inputs": self._inputs})
+        json_lines.write(self._lines, {"stage": self._stage, "program": program, "trace": asdict(replace(trace, actions=()))})
 
     def close(self) -> None:
         """Close the file, which stays for the next time."""

@@ -2,14 +2,16 @@
 """Ahead-of-time compilation of a policy folder: ONNX to C to one shared object, which a compiler loads without ONNX Runtime."""
 
 import json
+import os
 import platform
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import cycle, islice, pairwise
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,16 @@ def compiled(folder: Path) -> Path:
         raise PolicyError(f"{error.filename}: {error.strerror}") from error
     digest = sha256("\0".join([version("mlcb_gym"), *made_with(), level, *digests]).encode()).hexdigest()
     cached = user_cache_path("mlcb_gym") / "policies" / f"{manifest['task']}-{digest[:16]}.so"
-    return cached if cached.exists() else compile_policy(folder, cached, cpu=level)
+    return cached if _is_whole(cached, level) else compile_policy(folder, cached, cpu=level)
+
+
+def _is_whole(library: Path, cpu: str) -> bool:
+    """Whether a file is a policy that this user compiled, as it was then."""
+    with suppress(OSError):
+        contents, found = read_regular(library), library.lstat()
+        body = contents[: -len(_native.aot_seal(b"", cpu))]
+        return S_ISREG(found.st_mode) and found.st_uid == os.getuid() and contents == body + _native.aot_seal(body, cpu)
+    return False
 
 
 def _link(folder: Path, manifest: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], cpu: str, work: Path) -> Path:

@@ -2,7 +2,6 @@
 """The one flag of deployment: a configuration file that makes clang use policies."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
@@ -14,6 +13,7 @@ from mlcb_gym.atomic import replacing
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.export.deployed import Deployed, deployed, runner_uri
 from mlcb_gym.onnx.manifest import files_of, read_manifest, replaceable
+from mlcb_gym.regular_file import read_regular
 
 BESIDE = "<CFGDIR>"
 """The folder of a configuration file, as clang and the plugin know it."""
@@ -119,9 +119,9 @@ def _copied(folder: Path, file: Path) -> str:
         if file.is_dir():
             unfinished.mkdir()
             for name in files_of(read_manifest(file)):
-                shutil.copyfile(_own(file, name), unfinished / name)
+                (unfinished / name).write_bytes(read_regular(_own(file, name)))
         else:
-            shutil.copyfile(file, unfinished)
+            unfinished.write_bytes(read_regular(file))
     return f"{BESIDE}/{file.name}"
 
 

@@ -13,7 +13,7 @@ from mlcb_gym import _native
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import PolicyError
-from mlcb_gym.onnx.manifest import CODE, read_manifest
+from mlcb_gym.onnx.manifest import CODE, MANIFEST, read_manifest
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,20 @@ def _read(paths: Sequence[Path]) -> tuple[list[Deployed], list[str]]:
 def _made(policy: Path) -> Mapping[str, Any]:
     """Return the task and the parameters of a policy folder or of a compiled policy."""
     if not policy.is_file():
-        return read_manifest(policy)
+        return _bound(read_manifest(policy), policy)
     with closing(_native.Compiler.open(runner_uri(policy))) as compiler:
         return dict(json.loads(compiler.spec))
+
+
+def _bound(manifest: Mapping[str, Any], policy: Path) -> Mapping[str, Any]:
+    """Return a manifest with all parameters of its task; the compiler itself checks those of a task that is not known here."""
+    if manifest["task"] not in _native.tasks():
+        return manifest
+    try:
+        bound = json.loads(_native.bind(manifest["task"], json.dumps(manifest["parameters"])))
+    except _native.NativeError as error:
+        raise PolicyError(f"{policy / MANIFEST}: {error}") from error
+    return {**manifest, "parameters": bound["parameters"]}
 
 
 def _faults(policy: Deployed, policies: Sequence[Deployed], guard: bool, trust: bool) -> list[str]:

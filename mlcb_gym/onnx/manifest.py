@@ -2,6 +2,7 @@
 """``policy.json``: the manifest of a policy folder."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -13,7 +14,7 @@ from mlcb_gym.regular_file import read_regular
 MANIFEST = "policy.json"
 OUTPUTS = {"argmax": "logits", "value": "value"}
 """The output of a model, by the kind of its agent's advice."""
-MEMBERS = {"task": str, "digest": str, "agents": dict}
+MEMBERS = {"task": str, "digest": str, "parameters": dict, "spec": dict, "agents": dict}
 """The members that every manifest has, and their types."""
 CODE = "custom_operators"
 """The member that names a library of a policy's own operators."""
@@ -63,4 +64,7 @@ def replaceable(folder: Path) -> Path:
 
 
 def _is_file_name(file: object) -> bool:
-    return isinstance(file, str) and "\0" not in file and file not in ("", "..") and PurePath(file).name == file
+    try:
+        return isinstance(file, str) and b"\0" not in os.fsencode(file) and file not in ("", "..") and PurePath(file).name == file
+    except UnicodeEncodeError:
+        return False

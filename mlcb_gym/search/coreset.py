@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A few fixed sequences that together suit many programs: the strongest baseline without learning."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +63,7 @@ def evaluate_sequences(envs: Sequence[HalvedEnv], programs: Sequence[Program], s
                 raise SessionLost(f"{trace.program}: {trace.error}")
             ratio = trace.scored
             known[digest, sequence] = ratio
-            lines.write(json.dumps({"program": trace.program, "digest": digest, "sequence": sequence, "ratio": ratio}) + "\n")
+            json_lines.write(lines, {"program": trace.program, "digest": digest, "sequence": sequence, "ratio": ratio})
     digests = tuple(program.digest for program in programs)
     ratios = np.array([[known[digest, tuple(s)] for s in sequences] for digest in digests])
     return Matrix(digests, tuple(tuple(s) for s in sequences), ratios)

@@ -2,11 +2,13 @@
 """The workers of this machine for sessions on other machines, as `mlcb serve` runs them."""
 
 import os
+import ssl
 import subprocess
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 from mlcb_gym import _native
 from mlcb_gym.errors import SessionLost, TaskError
@@ -40,7 +42,8 @@ class Relay:
 
     Raises:
         ToolchainError: the kernel has no whole sandbox where one is demanded.
-        TaskError: the URI is of another form, not allowed without TLS and a token, or there is no place for a token.
+        TaskError: the URI is of another form, not allowed without TLS and a token, its key is not that of its certificate, or there is no place for
+            a token.
         SessionLost: the port is taken.
     """
 
@@ -55,6 +58,7 @@ class Relay:
         sandbox: Sandbox = Sandbox.WHOLE,
     ) -> None:
         require(sandbox)
+        _check_pair(uri)
         self._sandbox = sandbox
         with ExitStack() as ends:
             token = ends.enter_context(new_token()) if needs_token(uri) else None
@@ -137,3 +141,16 @@ class Relay:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_pair(uri: str) -> None:
+    """Check that a certificate and a key belong together; what else is wrong with them, gRPC says."""
+    options = parse_qs(urlsplit(uri).query)
+    for certificate, key in zip(options.get("cert", ()), options.get("key", ()), strict=False):
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                raise TaskError(f"{key}: not the key of {certificate}, expected that") from error
+        except (OSError, ValueError):
+            pass
