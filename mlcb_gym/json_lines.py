@@ -16,7 +16,7 @@ def extend(path: Path) -> TextIO:
     """Open a file for more lines, each of which is written at once."""
     lines = path.open("a", buffering=1)
     if lines.tell():
-        lines.write("\n")
+        _write(lines, "\n")
     return lines
 
 
@@ -26,8 +26,12 @@ def write(lines: TextIO, row: Mapping[str, Any]) -> None:
     Raises:
         OSError: it cannot be written; names the file.
     """
+    _write(lines, f"{json.dumps(row)}\n")
+
+
+def _write(lines: TextIO, text: str) -> None:
     try:
-        lines.write(f"{json.dumps(row)}\n")
+        lines.write(text)
     except OSError as error:
         raise OSError(error.errno, error.strerror, lines.name) from error
 

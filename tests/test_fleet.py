@@ -21,7 +21,7 @@ from mlcb_gym.training.run import recipe
 from mlcb_gym.training.training_env import Environment
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import children, ends, left, signal_only
-from tests.support.serving import SECONDS, Served, serving
+from tests.support.serving import SECONDS, Served, make_certificate, serving
 
 
 @pytest.fixture
@@ -214,10 +214,8 @@ def machines(number: int, folder: Path) -> Iterator[list[tuple[str, str]]]:
             places.append((name, address))
         (folder / "token").write_text("secret\n")
         (folder / "token").chmod(0o600)
-        request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=mlcb"]
         named = ",".join(f"IP:{address}" for _, address in places)
-        files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
-        subprocess.run(["openssl", *request, "-addext", f"subjectAltName={named}", *files], check=True, capture_output=True)
+        make_certificate(folder / "cert.pem", folder / "key.pem", "-addext", f"subjectAltName={named}")
         yield places
 
 

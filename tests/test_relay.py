@@ -27,7 +27,7 @@ from mlcb_gym.session.sandbox import Sandbox
 from mlcb_gym.session.server_status import ServerStatus, servers
 from tests.support.posetrl import ACTIONS
 from tests.support.processes import children, ends, signal_only
-from tests.support.serving import SECONDS, SERVE, Served, serving
+from tests.support.serving import SECONDS, SERVE, Served, make_certificate, serving
 
 
 @pytest.fixture
@@ -206,13 +206,17 @@ def test_token_that_every_user_can_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
-    request = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=mlcb")
     for name in "ours", "theirs":
-        subprocess.run([*request, "-keyout", tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"], check=True, capture_output=True)
+        make_certificate(tmp_path / f"{name}.pem", tmp_path / f"{name}.key")
     (tmp_path / "token").write_text("secret\n")
     (tmp_path / "token").chmod(0o600)
     with pytest.raises(TaskError, match=rf"^{tmp_path}/theirs.key: not the key of {tmp_path}/ours.pem, expected that$"):
         Relay(f"grpc://127.0.0.1:0?cert={tmp_path}/ours.pem&key={tmp_path}/theirs.key&token={tmp_path}/token", workers=1, sandbox=Sandbox.PARTIAL)
+
+
+def test_server_of_a_uri_that_is_none_is_one_line() -> None:
+    with pytest.raises(TaskError, match=r"^[^\n]*grpc://\[::1:5000[^\n]*$"):
+        Relay("grpc://[::1:5000", workers=1, sandbox=Sandbox.PARTIAL)
 
 
 def test_address_that_is_not_loopback_is_refused_at_both_ends() -> None:

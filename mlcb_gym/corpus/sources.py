@@ -98,20 +98,19 @@ def unpack(source: Source, folder: Path, wanted: Callable[[str], bool] = bool) -
 def fetch(source: Source) -> Path:
     """Return the archive of a project, from the cache or the network; its digest is checked."""
     cached = user_cache_path("mlcb_gym") / "sources" / f"{source.name}-{source.version}-{source.sha256[:16]}.tar"
-    if _digest(cached) != source.sha256:
+    if not _is_whole(cached, source):
         with replacing(cached) as unfinished, tempfile.TemporaryDirectory(dir=cached.parent) as folder:
             archive = (_from_pypi if source.origin == "pypi" else _from_debian)(source, Path(folder))
-            if (digest := _digest(archive)) != source.sha256:
+            if (digest := sha256(read_regular(archive)).hexdigest()) != source.sha256:
                 raise ProgramError(f"{source.name}: {archive.name} has digest {digest}, expected {source.sha256}")
             archive.replace(unfinished)
     return cached
 
 
-def _digest(archive: Path) -> str | None:
-    """Return the digest of a file; None where there is none."""
+def _is_whole(archive: Path, source: Source) -> bool:
     with suppress(OSError):
-        return sha256(read_regular(archive)).hexdigest()
-    return None
+        return sha256(read_regular(archive)).hexdigest() == source.sha256
+    return False
 
 
 def _source(name: str, entry: dict[str, object]) -> Source:

@@ -12,8 +12,9 @@ from typing import Any
 from mlcb_gym import _native
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.envs.record import TaskRecord
-from mlcb_gym.errors import PolicyError
+from mlcb_gym.errors import PolicyError, TaskError
 from mlcb_gym.onnx.manifest import CODE, MANIFEST, read_manifest
+from mlcb_gym.spec import bind
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,9 @@ def _bound(manifest: Mapping[str, Any], policy: Path) -> Mapping[str, Any]:
     if manifest["task"] not in _native.tasks():
         return manifest
     try:
-        bound = json.loads(_native.bind(manifest["task"], json.dumps(manifest["parameters"])))
-    except _native.NativeError as error:
+        return {**manifest, "parameters": bind(manifest["task"], manifest["parameters"]).parameters}
+    except TaskError as error:
         raise PolicyError(f"{policy / MANIFEST}: {error}") from error
-    return {**manifest, "parameters": bound["parameters"]}
 
 
 def _faults(policy: Deployed, policies: Sequence[Deployed], guard: bool, trust: bool) -> list[str]:

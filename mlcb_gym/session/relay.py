@@ -144,13 +144,13 @@ class Relay:
 
 
 def _check_pair(uri: str) -> None:
-    """Check that a certificate and a key belong together; what else is wrong with them, gRPC says."""
-    options = parse_qs(urlsplit(uri).query)
-    for certificate, key in zip(options.get("cert", ()), options.get("key", ()), strict=False):
-        try:
+    """Check that a certificate and a key belong together; what else is wrong with them or the URI, gRPC says."""
+    try:
+        options = parse_qs(urlsplit(uri).query)
+        for certificate, key in zip(options.get("cert", ()), options.get("key", ()), strict=False):
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-        except ssl.SSLError as error:
-            if error.reason == "KEY_VALUES_MISMATCH":
-                raise TaskError(f"{key}: not the key of {certificate}, expected that") from error
-        except (OSError, ValueError):
-            pass
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            raise TaskError(f"{key}: not the key of {certificate}, expected that") from error
+    except (OSError, ValueError):
+        pass

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests.support.processes import children
 
@@ -36,3 +37,9 @@ def serving(uri: str = "grpc://127.0.0.1:0", *options: str, within: Sequence[str
         finally:
             process.terminate()
         assert process.wait(SECONDS) in (0, -signal.SIGKILL)  # a test may have killed it
+
+
+def make_certificate(certificate: Path, key: Path, *options: str) -> None:
+    """Writes a certificate that signs itself, and its key."""
+    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=mlcb"]
+    subprocess.run([*request, *options, "-keyout", key, "-out", certificate], check=True, capture_output=True)
