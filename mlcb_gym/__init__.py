@@ -39,7 +39,12 @@ def register(env_id: str, environment: str, **defaults: Any) -> None:
 
 
 for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
-    import_module(_package)  # registers tasks of its own
+    try:
+        import_module(_package)  # registers tasks of its own
+    except ModuleNotFoundError as _error:
+        if not f"{_package}.".startswith(f"{_error.name}."):
+            raise
+        raise ImportError(f"MLCB_TASKS={_package}: no package on Python's path (python -m mlcb_gym finds those of the current folder)") from None
 
 # A line for each version of each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`python -m mlcb_gym` is `mlcb`."""
 
-from mlcb_gym.cli.main import main
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 if __name__ == "__main__":
+    if find_spec("mlcb_gym._native") is None:
+        sys.exit(f"mlcb: {Path(__file__).parent}: sources without their native half, expected another current folder, or make setup in this one")
+    from mlcb_gym.cli.main import main
+
     main()

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -251,6 +252,30 @@ class PacedEnv(CompilerEnv):
 
     def __init__(self, *, speed: float = 1.0, limits: Limits = Limits(), **options: Unpack[Options]) -> None:
         raise NotImplementedError
+
+
+WITHOUT_EXTRAS = """
+import sys
+
+sys.modules.update(dict.fromkeys(("onnxscript", "ray", "safetensors", "scipy", "tensorboard", "torch")))  # as if they were not installed
+from mlcb_gym.cli.main import main
+
+main()
+"""
+
+
+@pytest.mark.parametrize("task", ["posetrl", "function_size", "eviction"])
+def test_evaluation_needs_no_extra(tmp_path: Path, task: str) -> None:
+    command = ("evaluate", task, "--programs", "embedded/test/aes", "--best-of", "1", "-o", str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, *command], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_sources_without_their_native_half_say_so(tmp_path: Path) -> None:
+    shutil.copytree(Path(mlcb_gym.__file__).parent, tmp_path / "mlcb_gym", ignore=shutil.ignore_patterns("_native*", "policies", "__pycache__"))
+    alone = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}  # -S: without the finder of an installation in place
+    done = subprocess.run([sys.executable, "-S", "-m", "mlcb_gym"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=60, check=False)
+    assert_one_line(done, f"{tmp_path}/mlcb_gym: sources without their native half")
 
 
 def test_last_line_of_an_evaluation_says_what_is_left_out(tmp_path: Path, leaf: Path) -> None:

@@ -4,11 +4,12 @@
 import io
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from mlcb_gym.corpus.programs import Program, resolve
 from mlcb_gym.envs import posetrl
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.envs.fixed_sequences import FixedSequences
-from mlcb_gym.envs.objective import LEAST_RATIO
+from mlcb_gym.envs.objective import LEAST_RATIO, Objective
 from mlcb_gym.envs.posetrl import CLANG, PosetRLEnv
 from mlcb_gym.envs.record import SMALLER, Alternative, Observation
 from mlcb_gym.errors import ProgramError, TaskError, ToolchainError
@@ -191,6 +192,21 @@ def test_table_and_json_say_the_same(evaluation: Evaluation, tmp_path: Path) -> 
     assert written["summary"]["policy, guarded"]["time"] is None
     assert written["ratios"]["size"]["policy, guarded"] == [0.9, 0.8, 1.0, 1.0]
     assert (tmp_path / "evaluation.png").stat().st_size > 0
+
+
+def test_columns_are_measured_whatever_the_reward_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SizeAlone(PosetRLEnv):
+        def __init__(self, **options: Any) -> None:
+            bytes_alone = Objective(("size", "size_oz"), lambda before, after: -after["size"], first={"size": "size_unoptimized"})
+            super().__init__(reward=bytes_alone, **options)
+
+    def ratios() -> Mapping[str, Mapping[str, Sequence[float | None]]]:
+        return evaluate_metrics(shipped()["posetrl"], "embedded/test/bwt", best_of=(), references=False).ratios
+
+    usual = ratios()
+    monkeypatch.setattr(module_metrics, "env_class", lambda task: SizeAlone)
+    assert ratios() == usual
+    assert usual["text"][POLICY] != usual["size"][POLICY]
 
 
 PLAYED = {POLICY, OZ, BEST_FIXED, "coreset, best of 2", "random, best of 1", "random, best of 2"}

@@ -96,12 +96,14 @@ def test_example_is_searched_and_learns_from_that(tmp_path: Path) -> None:
     validated = ["--validation", "embedded/validation/chacha20", "--iterations", "0"]
     trained = mlcb("train", "size_attributes", "-o", tmp_path / "run", "--decisions", tmp_path / "decisions", *PROGRAMS, *validated)
     assert trained.returncode == 0, trained.stderr
+    assert trained.stdout.endswith("/000000 (the weights before the first update)\n")
 
 
 def test_example_is_evaluated(policy: Path, tmp_path: Path) -> None:
     done = mlcb("evaluate", "size_attributes", "--policy", policy, "--programs", "embedded/test/aes", "-o", tmp_path, "--best-of", "2")
     assert done.returncode == 0, done.stderr
     assert all(row in done.stdout for row in ("policy", "always", "random, best of 2", "size / -Oz"))
+    assert "guarded" not in done.stdout
 
 
 def test_example_decides_in_clang(policy: Path, tmp_path: Path) -> None:
@@ -112,6 +114,20 @@ def test_example_decides_in_clang(policy: Path, tmp_path: Path) -> None:
     subprocess.run([toolchain.tool("clang"), "-w", "-O0", program.bitcode, "-lm", "-o", tmp_path / "plain"], check=True)
     printed = [subprocess.run([tmp_path / name], check=True, capture_output=True).stdout for name in ("aes", "plain")]
     assert printed[0] == printed[1]
+
+
+def test_package_of_tasks_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCB_TASKS", "my_tasks")
+    done = mlcb("list")
+    assert done.stderr.splitlines()[-1].startswith("ImportError: MLCB_TASKS=my_tasks: no package on Python's path"), done.stderr
+
+
+def test_import_that_a_package_of_tasks_misses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_tasks.py").write_text("import nothing_like_that\n")
+    monkeypatch.setenv("MLCB_TASKS", "my_tasks")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = mlcb("list")
+    assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'nothing_like_that'"
 
 
 def test_example_is_imported_by_name_alone() -> None:

@@ -84,7 +84,7 @@ def train(
         )
     except KeyboardInterrupt:
         raise typer.Exit(options.INTERRUPTED) from None
-    print(f"best checkpoint: {best}")
+    print(f"best checkpoint: {best}{' (the weights before the first update)' * (int(best.name) == 0)}")
 
 
 def _of_a_run(ctx: typer.Context) -> list[str]:

@@ -30,7 +30,6 @@ from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.candidates import Default, best_of_each, nth_allowed, nth_preferred
-from mlcb_gym.search.strategies import counterfactual
 from mlcb_gym.spec import MASK
 
 SETTLED = {"programs", "reward", "dense", "metrics"}
@@ -70,7 +69,7 @@ def evaluate_metrics(
     check_counts(best_of=best_of, candidates=candidates)
     policy, chosen = OnnxPolicy(folder), resolve(programs)
     made = env_class(policy.task)
-    arguments = policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation)
+    arguments = _measuring_columns(made, chosen, policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation))
     if linked and "size" not in made.record.columns:
         raise TaskError(f"{made.task}: not judged by size, expected no argument linked")
     whole = resolve(linked) if linked else ()
@@ -124,6 +123,13 @@ def _checked(made: type[CompilerEnv], environment: Mapping[str, Any]) -> dict[st
     if taken := sorted(settled & set(environment)):
         raise TaskError(f"{made.task}: {', '.join(taken)}: settled by the policy and by the evaluation of its task, expected another argument")
     return dict(environment)
+
+
+def _measuring_columns(made: type[CompilerEnv], programs: Sequence[Program], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the metrics of the columns too, where the reward does not need them."""
+    with closing(made(programs=programs, **arguments)) as env:
+        missing = [name for pair in made.record.columns.values() for name in pair if name not in env.metrics]
+    return arguments | {"metrics": (*arguments.get("metrics", ()), *missing)} if missing else arguments
 
 
 def _player(policy: OnnxPolicy, env: CompilerEnv, record: TaskRecord) -> Decide:
@@ -253,6 +259,8 @@ def _check_searched(env: CompilerEnv) -> None:
 
 def searched(env: CompilerEnv, program: Program) -> Trace:
     """Search a program and play the episode that was found. ``Trace.error`` has the reason where the search failed."""
+    from mlcb_gym.search.strategies import counterfactual  # needs torch, which nothing else here does
+
     try:
         decisions = counterfactual(env, improve=True)(program)
     except NoDecisions:

@@ -23,10 +23,11 @@ class TraceRows:
     Args:
         columns: the ratios; the first one counts.
         guarded: the ratio of a method with its guard; by default the first column's where that is below 1, program by program.
+        guardable: whether there is a guard.
     """
 
-    def __init__(self, evaluation: Evaluation, columns: Columns, guarded: tuple[str, str] | None = None) -> None:
-        self.evaluation, self._columns, self._guarded = evaluation, columns, guarded
+    def __init__(self, evaluation: Evaluation, columns: Columns, guarded: tuple[str, str] | None = None, *, guardable: bool = True) -> None:
+        self.evaluation, self._columns, self._guarded, self._guardable = evaluation, columns, guarded, guardable
         self._first = next(iter(columns))
 
     @classmethod
@@ -40,7 +41,8 @@ class TraceRows:
         if not columns:
             raise TaskError(f"{env.task}: an evaluation needs an outcome, expected a reward that measures")
         names, projects = [p.name for p in programs], [p.project for p in programs]
-        return cls(Evaluation(policy=policy, programs=names, projects=projects, baseline=record.baseline, pairs=PAIRS), columns, record.guarded)
+        evaluation = Evaluation(policy=policy, programs=names, projects=projects, baseline=record.baseline, pairs=PAIRS)
+        return cls(evaluation, columns, record.guarded, guardable=record.guardable)
 
     def add(self, method: str, *tried: Sequence[Trace]) -> None:
         """Adds the trace of each program; of several the one with the lowest ratio, at the price of all. A failed episode is in ``failures``."""
@@ -59,8 +61,10 @@ class TraceRows:
             self.evaluation.add(f"{method}, guarded", {self._first: [trace.scored_in(*alternative.guarded) for trace in traces]})
 
     def add_guarded(self, method: str, traces: Sequence[Trace]) -> None:
-        """Adds the method, and the method with its guard."""
+        """Adds the method, and the method with its guard, where the task has one."""
         self.add(method, traces)
+        if not self._guardable:
+            return
         if self._guarded:
             self.evaluation.add(f"{method}, guarded", {self._first: [trace.scored_in(*self._guarded) for trace in traces]})
             return

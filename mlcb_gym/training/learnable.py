@@ -61,7 +61,7 @@ def _check_ratio(environment: Environment, env: Any) -> None:
     """Raise TrainingError where the metrics of a reward give no ratio to the compiler's own heuristic, which policies are compared by."""
     reward = environment.arguments.get("reward", "of this environment")
     if env.objective is None:
-        raise TrainingError(f"{environment.id}: reward {reward} measures nothing to compare policies by, expected another reward")
+        raise TrainingError(f"{environment.id}: reward {reward} measures nothing to compare policies by, expected one with a ratio")
     if missing := sorted(set(env.objective) - set(env.metrics)):
         raise TrainingError(
             f"{environment.id}: policies are compared by {' / '.join(env.objective)}, and reward {reward} does not measure {', '.join(missing)}: "

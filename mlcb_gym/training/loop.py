@@ -51,8 +51,8 @@ class Loop:
         """
         self._started = self._begun = self._updated = time.monotonic()
         run, every = self.trainer.run, self.budget.validate_every
-        judges = len(self.trainer.validation_programs)
-        self._say(f"{run.spec['task']} {run.recipe.algorithm}: {run.programs} programs, {judges} to validate, seed {run.recipe.seed}")
+        judges, ratio = len(self.trainer.validation_programs), " / ".join(self.trainer.compared_by)
+        self._say(f"{run.spec['task']} {run.recipe.algorithm}: {run.programs} programs, {judges} to validate by {ratio}, seed {run.recipe.seed}")
         self.display.status = self._status
         with Interruption(lambda: self._say("Ctrl-C: stopping after this update; Ctrl-C again stops at once")) as interruption:
             if self.progress.iteration == 0:

@@ -124,6 +124,12 @@ class Trainer:
         return programs
 
     @property
+    def compared_by(self) -> tuple[str, str]:
+        """The metric and its baseline whose ratio the validations compare."""
+        pair: tuple[str, str] = self._validation[0].objective
+        return pair
+
+    @property
     def num_actions(self) -> int:
         """The number of actions; 0 where the agent gives a value."""
         number: int = self._validation[0].num_actions
