@@ -212,6 +212,9 @@ def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
     Raises:
         TaskError: there is no such task or parameter, or a parameter has another type.
     """
+    if task not in _native.tasks():
+        known = ", ".join(_native.tasks())
+        raise TaskError(f"task {task!r} is not in this build, expected one of {known}, or a build with cmake.define.MLCB_EXTRA_TASKS=FOLDER")
     try:
         return TaskSpec(_native.bind(task, json.dumps(parameters)))
     except _native.InvalidArgument as error:

@@ -156,6 +156,7 @@ def test_killed_sweep_goes_on_and_its_best_is_exported(tmp_path: Path) -> None:
     options = ["--trials", "2", "--iterations", "2", "--scheduler", "none", "--search", "lr=log(1e-4,1e-2)", "--search", "network.hidden=[[8],[16]]"]
     with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
+        assert begun.stdout.readline() == "PosetRL-v0 ppo: 2 trials, a line for each of their validations\n"
         assert begun.stdout.readline().startswith("trial ")
         begun.send_signal(signal.SIGKILL)
     done = subprocess.run(command(output, *options, "--resume"), capture_output=True, text=True, timeout=SECONDS, check=True)
@@ -188,6 +189,7 @@ def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) ->
     options = ["--trials", str(2 + (os.cpu_count() or 1)), "--iterations", "20", "--scheduler", "none"]
     with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
+        assert "trials, a line for each" in begun.stdout.readline()
         lines = [begun.stdout.readline() for _ in range(os.cpu_count() or 1)]
         lines.append(begun.stdout.readline())  # of a trial that has a checkpoint
         begun.send_signal(signal.SIGINT)

@@ -47,10 +47,10 @@ def search(
             if found.error is not None:
                 failed += 1
                 print(f"{found.program}: {found.error}", file=sys.stderr)
-    if skipped:
-        print(f"{output}: {skipped} of {len(made.programs)} programs were searched before")
     if failed == len(made.programs):
         raise CompilerError("no program could be searched")
+    before = f", and {skipped} before" if skipped else ""
+    print(f"{output}: {len(made.programs) - skipped - failed} of {len(made.programs)} programs were searched{before}")
 
 
 def baselines(
