@@ -44,7 +44,7 @@ for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
     except ModuleNotFoundError as _error:
         if not f"{_package}.".startswith(f"{_error.name}."):
             raise
-        raise ImportError(f"MLCB_TASKS={_package}: no package on Python's path (python -m mlcb_gym finds those of the current folder)") from None
+        raise ImportError(f"MLCB_TASKS={_package}: no such package on Python's path, expected one, or python -m mlcb_gym in its folder") from None
 
 # A line for each version of each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     if find_spec("mlcb_gym._native") is None:
-        sys.exit(f"mlcb: {Path(__file__).parent}: sources without their native half, expected another current folder, or make setup in this one")
+        sys.exit(f"mlcb: {Path(__file__).parent}: not built, expected make setup here, or another current folder")
     from mlcb_gym.cli.main import main
 
     main()

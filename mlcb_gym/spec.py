@@ -214,7 +214,7 @@ def bind(task: str, parameters: Mapping[str, Any]) -> TaskSpec:
     """
     if task not in _native.tasks():
         known = ", ".join(_native.tasks())
-        raise TaskError(f"task {task!r} is not in this build, expected one of {known}, or a build with cmake.define.MLCB_EXTRA_TASKS=FOLDER")
+        raise TaskError(f"task {task!r} is not in this build, expected one of {known}, or a build that has it")
     try:
         return TaskSpec(_native.bind(task, json.dumps(parameters)))
     except _native.InvalidArgument as error:

@@ -254,7 +254,7 @@ class PacedEnv(CompilerEnv):
         raise NotImplementedError
 
 
-WITHOUT_EXTRAS = """
+WITHOUT_TRAINING = """
 import sys
 
 sys.modules.update(dict.fromkeys(("onnxscript", "ray", "safetensors", "scipy", "tensorboard", "torch")))  # as if they were not installed
@@ -264,18 +264,28 @@ main()
 """
 
 
-@pytest.mark.parametrize("task", ["posetrl", "function_size", "eviction"])
-def test_evaluation_needs_no_extra(tmp_path: Path, task: str) -> None:
-    command = ("evaluate", task, "--programs", "embedded/test/aes", "--best-of", "1", "-o", str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS, *command], capture_output=True, text=True, timeout=120, check=False)
+def without_training(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", WITHOUT_TRAINING, *command], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_evaluation_needs_nothing_of_training(tmp_path: Path) -> None:
+    done = without_training("evaluate", "function_size", *ONE, "--references", "false", "--best-of", "1", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "evaluation.json").exists()
 
 
-def test_sources_without_their_native_half_say_so(tmp_path: Path) -> None:
+def test_search_that_needs_torch_says_so_before_anything_is_played(tmp_path: Path) -> None:
+    assert_one_line(
+        without_training("evaluate", "inliner", *ONE, "--search", "true", "-o", tmp_path), "torch is not installed: pip install 'mlcb_gym[train]'"
+    )
+    assert not (tmp_path / "unfinished.jsonl").exists()
+
+
+def test_sources_that_are_not_built_say_so(tmp_path: Path) -> None:
     shutil.copytree(Path(mlcb_gym.__file__).parent, tmp_path / "mlcb_gym", ignore=shutil.ignore_patterns("_native*", "policies", "__pycache__"))
     alone = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}  # -S: without the finder of an installation in place
     done = subprocess.run([sys.executable, "-S", "-m", "mlcb_gym"], cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=60, check=False)
-    assert_one_line(done, f"{tmp_path}/mlcb_gym: sources without their native half")
+    assert_one_line(done, f"{tmp_path}/mlcb_gym: not built, expected make setup here")
 
 
 def test_last_line_of_an_evaluation_says_what_is_left_out(tmp_path: Path, leaf: Path) -> None:

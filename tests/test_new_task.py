@@ -94,9 +94,10 @@ def test_example_is_searched_and_learns_from_that(tmp_path: Path) -> None:
     searched = mlcb("search", "size_attributes", "-o", tmp_path / "decisions", *PROGRAMS, "--decisions", "4")
     assert searched.returncode == 0, searched.stderr
     validated = ["--validation", "embedded/validation/chacha20", "--iterations", "0"]
+    (tmp_path / "run/checkpoints/000000").mkdir(parents=True)  # as a full disk may leave it
     trained = mlcb("train", "size_attributes", "-o", tmp_path / "run", "--decisions", tmp_path / "decisions", *PROGRAMS, *validated)
     assert trained.returncode == 0, trained.stderr
-    assert trained.stdout.endswith("/000000 (the weights before the first update)\n")
+    assert trained.stdout.endswith("/000000-2 (the weights before the first update)\n")
 
 
 def test_example_is_evaluated(policy: Path, tmp_path: Path) -> None:
@@ -116,15 +117,15 @@ def test_example_decides_in_clang(policy: Path, tmp_path: Path) -> None:
     assert printed[0] == printed[1]
 
 
-def test_package_of_tasks_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLCB_TASKS", "my_tasks")
+def test_missing_package_of_tasks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCB_TASKS", "missing_tasks")
     done = mlcb("list")
-    assert done.stderr.splitlines()[-1].startswith("ImportError: MLCB_TASKS=my_tasks: no package on Python's path"), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("ImportError: MLCB_TASKS=missing_tasks: no such package on Python's path"), done.stderr
 
 
 def test_import_that_a_package_of_tasks_misses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_tasks.py").write_text("import nothing_like_that\n")
-    monkeypatch.setenv("MLCB_TASKS", "my_tasks")
+    (tmp_path / "importing_tasks.py").write_text("import nothing_like_that\n")
+    monkeypatch.setenv("MLCB_TASKS", "importing_tasks")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     done = mlcb("list")
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'nothing_like_that'"

@@ -214,7 +214,7 @@ def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
         Relay(f"grpc://127.0.0.1:0?cert={tmp_path}/ours.pem&key={tmp_path}/theirs.key&token={tmp_path}/token", workers=1, sandbox=Sandbox.PARTIAL)
 
 
-def test_server_of_a_uri_that_is_none_is_one_line() -> None:
+def test_malformed_uri_of_a_server_is_one_line() -> None:
     with pytest.raises(TaskError, match=r"^[^\n]*grpc://\[::1:5000[^\n]*$"):
         Relay("grpc://[::1:5000", workers=1, sandbox=Sandbox.PARTIAL)
 

@@ -382,7 +382,7 @@ def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
     done = mlcb(*command, "--decisions", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_decisions(tmp_path)
-    assert f"{tmp_path}: 0 of 1 programs were searched, and 1 before" in mlcb(*command, "--decisions", "2").stdout.replace("\n", "")
+    assert f"{tmp_path}: 0 programs searched, 1 searched before, of 1" in mlcb(*command, "--decisions", "2").stdout.replace("\n", "")
     assert_one_line(mlcb(*command), f"{tmp_path}: decisions of decisions=2, expected decisions=12")
     assert_one_line(
         mlcb("train", "inliner", "--decisions", tmp_path, "-o", tmp_path / "run"), "decisions of task='eviction', expected task='inliner'"

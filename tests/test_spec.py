@@ -59,7 +59,7 @@ def test_answer_of_the_heuristic_is_an_input_with_a_role(task: str) -> None:
 
 
 def test_unknown_task_and_parameter_are_named() -> None:
-    with pytest.raises(TaskError, match=r"^task 'no-such-task' is not in this build, expected one of .*posetrl.*, or a build with"):
+    with pytest.raises(TaskError, match=r"^task 'no-such-task' is not in this build, expected one of .*posetrl.*, or a build that has it$"):
         bind("no-such-task", {})
     with pytest.raises(TaskError, match="no_such_parameter"):
         bind("posetrl", {"no_such_parameter": 1})

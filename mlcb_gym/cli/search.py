@@ -49,8 +49,7 @@ def search(
                 print(f"{found.program}: {found.error}", file=sys.stderr)
     if failed == len(made.programs):
         raise CompilerError("no program could be searched")
-    before = f", and {skipped} before" if skipped else ""
-    print(f"{output}: {len(made.programs) - skipped - failed} of {len(made.programs)} programs were searched{before}")
+    print(f"{output}: {len(made.programs) - skipped - failed} programs searched, {skipped} searched before, of {len(made.programs)}")
 
 
 def baselines(

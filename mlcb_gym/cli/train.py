@@ -52,6 +52,7 @@ def train(
     if decisions and clone:
         raise typer.BadParameter("--decisions and --clone: expected one of them")
     from mlcb_gym.training import train as training
+    from mlcb_gym.training.checkpoints import read_run
     from mlcb_gym.training.learnable import find_programs, seen
 
     training.check_output(output, resume=resume)
@@ -84,7 +85,8 @@ def train(
         )
     except KeyboardInterrupt:
         raise typer.Exit(options.INTERRUPTED) from None
-    print(f"best checkpoint: {best}{' (the weights before the first update)' * (int(best.name) == 0)}")
+    untrained = read_run(best)["progress"]["iteration"] == 0
+    print(f"best checkpoint: {best}{' (the weights before the first update)' if untrained else ''}")
 
 
 def _of_a_run(ctx: typer.Context) -> list[str]:

@@ -20,22 +20,24 @@ Action = np.int64 | int | np.ndarray
 
 
 class FeatureKind(StrEnum):
-    """The scaling of a tensor in a network. A tensor without a kind becomes ``asinh`` of its elements."""
+    """The scaling of a tensor in a network. A tensor without a kind becomes ``asinh`` of its elements.
+
+    - ``FRACTION``: between 0 and 1, taken as it is.
+    - ``TOTALS``: instructions now and at the start: their logarithms, and the difference of these. The first one divides what is ``EXTENSIVE``.
+    - ``EXTENSIVE``: sums over a module: ``asinh``, and the ratio to the module's instructions.
+    - ``THRESHOLD``: compared by the compiler with a threshold of a few instructions: ``asinh``, and unscaled up to a limit.
+    - ``FEW``: counts of which none, one or two are worlds apart: ``asinh``, and one-hot.
+    - ``WEIGHT``: spans many orders of magnitude, infinite where it must not happen: the logarithm, and whether it is infinite.
+    - ``ACTIONS``: indices of actions: one-hot, -1 for none.
+    """
 
     FRACTION = "fraction"
-    """Between 0 and 1, taken as it is."""
     TOTALS = "totals"
-    """Instructions now and at the start: their logarithms, and the difference of these. The first one divides what is ``EXTENSIVE``."""
     EXTENSIVE = "extensive"
-    """Sums over a module: ``asinh``, and the ratio to the module's instructions."""
     THRESHOLD = "threshold"
-    """Compared by the compiler with a threshold of a few instructions: ``asinh``, and unscaled up to a limit."""
     FEW = "few"
-    """Counts of which none, one or two are worlds apart: ``asinh``, and one-hot."""
     WEIGHT = "weight"
-    """Spans many orders of magnitude, infinite where it must not happen: the logarithm, and whether it is infinite."""
     ACTIONS = "actions"
-    """Indices of actions: one-hot, -1 for none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,9 +69,9 @@ def evaluate_metrics(
     check_counts(best_of=best_of, candidates=candidates)
     policy, chosen = OnnxPolicy(folder), resolve(programs)
     made = env_class(policy.task)
-    arguments = _measuring_columns(made, chosen, policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation))
     if linked and "size" not in made.record.columns:
         raise TaskError(f"{made.task}: not judged by size, expected no argument linked")
+    arguments = _with_columns(made, chosen, policy.env_arguments | _checked(made, environment or {}) | dict(made.record.evaluation))
     whole = resolve(linked) if linked else ()
     if journal:
         journal.begin(_digest(folder, chosen, arguments, best_of, candidates, references, search, seed))
@@ -125,8 +125,10 @@ def _checked(made: type[CompilerEnv], environment: Mapping[str, Any]) -> dict[st
     return dict(environment)
 
 
-def _measuring_columns(made: type[CompilerEnv], programs: Sequence[Program], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments with the metrics of the columns too, where the reward does not need them."""
+def _with_columns(made: type[CompilerEnv], programs: Sequence[Program], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the metrics of the columns too, where the reward does not need them: stock compilers take no others."""
+    if not made.record.columns:
+        return arguments
     with closing(made(programs=programs, **arguments)) as env:
         missing = [name for pair in made.record.columns.values() for name in pair if name not in env.metrics]
     return arguments | {"metrics": (*arguments.get("metrics", ()), *missing)} if missing else arguments
@@ -202,7 +204,8 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
         tried = [_run(bench, f"{name} {i + 1}", reference) for i, reference in enumerate(portfolio[:most])]
         for count in (count for count in counts if count <= len(tried)):
             rows.add(f"{name}, best of {count}", *tried[:count])
-            rows.add(f"{name}, best of {count}, guarded", *tried[:count], bench.unchanged())
+            if record.guardable:
+                rows.add(f"{name}, best of {count}, guarded", *tried[:count], bench.unchanged())
     drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(most)]
     for count in counts:
         rows.add(f"random, best of {count}", *drawn[:count])
@@ -253,13 +256,15 @@ def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
 
 
 def _check_searched(env: CompilerEnv) -> None:
+    import mlcb_gym.search.strategies  # noqa: F401  (it needs torch, which is known before anything is played)
+
     if env.heuristic is None or not env.num_actions:
         raise TaskError(f"{env.task}: a search tries the other choices at every decision of a heuristic, which this task has not")
 
 
 def searched(env: CompilerEnv, program: Program) -> Trace:
     """Search a program and play the episode that was found. ``Trace.error`` has the reason where the search failed."""
-    from mlcb_gym.search.strategies import counterfactual  # needs torch, which nothing else here does
+    from mlcb_gym.search.strategies import counterfactual
 
     try:
         decisions = counterfactual(env, improve=True)(program)

@@ -23,7 +23,7 @@ class TraceRows:
     Args:
         columns: the ratios; the first one counts.
         guarded: the ratio of a method with its guard; by default the first column's where that is below 1, program by program.
-        guardable: whether there is a guard.
+        guardable: as ``TaskRecord.guardable``.
     """
 
     def __init__(self, evaluation: Evaluation, columns: Columns, guarded: tuple[str, str] | None = None, *, guardable: bool = True) -> None:

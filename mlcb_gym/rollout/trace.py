@@ -52,7 +52,7 @@ class Trace:
         return self.ratios[0] if self.ratios else FAILED_RATIO
 
     def scored_in(self, own: str, heuristic: str) -> float:
-        """Return the ratio of another pair of metrics; ``scored`` where nothing was measured, as of a program without a decision."""
+        """Return the ratio of another pair of metrics; ``scored`` of a failed episode, and where they were not measured, as without a decision."""
         ratio = None if self.error else ratio_of((own, heuristic), self.measured)
         return self.scored if ratio is None else ratio
 

@@ -119,4 +119,4 @@ class Loop:
         )
 
     def _say(self, line: str) -> None:
-        self.console.print(line, highlight=False, markup=False)
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)

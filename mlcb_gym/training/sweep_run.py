@@ -28,7 +28,11 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
     find_programs(sweep.environment, sweep.validation)
     check_learns(sweep.recipe, sweep.environment)
     with Checkpoints(output).held():
-        console.print(f"{sweep.environment.id} {sweep.recipe.algorithm}: {sweep.trials} trials, a line for each of their validations")
+        console.print(
+            f"{sweep.environment.id} {sweep.recipe.algorithm}: {sweep.trials} trials, a line for each of their validations",
+            highlight=False,
+            soft_wrap=True,
+        )
         lines = [Lines(sweep.trials)]
         tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)
         os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # Tune's banner, printed whatever the verbosity
