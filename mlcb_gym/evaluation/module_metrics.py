@@ -30,6 +30,7 @@ from mlcb_gym.rollout.pool import EnvPool
 from mlcb_gym.rollout.random_policy import random, rng_of
 from mlcb_gym.rollout.trace import Trace
 from mlcb_gym.search.candidates import Default, best_of_each, nth_allowed, nth_preferred
+from mlcb_gym.search.strategies import counterfactual
 from mlcb_gym.spec import MASK
 
 SETTLED = {"programs", "reward", "dense", "metrics"}
@@ -256,16 +257,13 @@ def random_episode(program: Program, seed: tuple[int, int]) -> Script[Trace]:
 
 
 def _check_searched(env: CompilerEnv) -> None:
-    import mlcb_gym.search.strategies  # noqa: F401  (it needs torch, which is known before anything is played)
-
     if env.heuristic is None or not env.num_actions:
         raise TaskError(f"{env.task}: a search tries the other choices at every decision of a heuristic, which this task has not")
+    counterfactual(env, improve=True)  # what it needs and is not installed is known before anything is played
 
 
 def searched(env: CompilerEnv, program: Program) -> Trace:
     """Search a program and play the episode that was found. ``Trace.error`` has the reason where the search failed."""
-    from mlcb_gym.search.strategies import counterfactual
-
     try:
         decisions = counterfactual(env, improve=True)(program)
     except NoDecisions:

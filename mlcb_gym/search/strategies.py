@@ -8,21 +8,18 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from mlcb_gym.agents.heuristic import Heuristic
-from mlcb_gym.agents.team import Team
 from mlcb_gym.envs.compiler_env import CompilerEnv
 from mlcb_gym.errors import TaskError
 from mlcb_gym.policies import policy_path
 from mlcb_gym.regular_file import read_regular
-from mlcb_gym.rollout.network_policy import InCompiler
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.play import Decide
 from mlcb_gym.search import counterfactual as rollouts
 from mlcb_gym.search.beam_search import BeamSearch, beam_search
 from mlcb_gym.search.decisions import Search, SearchProgram
 from mlcb_gym.search.declaration import Declaration
 from mlcb_gym.search.exhaustive import exhaustive_search
 from mlcb_gym.search.separate import separate_search
-from mlcb_gym.spec import TaskSpec
 
 
 def exhaustive(env: CompilerEnv, *, sequences: int = 256) -> SearchProgram:
@@ -109,13 +106,17 @@ def _followed(env: CompilerEnv, policy: Path | None) -> dict[str, Any]:
         exported = OnnxPolicy(policy_path(str(policy)))
         return {"policy": exported.player(env), "rest": exported.delegate if env.takes_models else None}
     assert env.heuristic is not None
-    own = _heuristic(env.task_spec)
-    return {"policy": env.default_action, "rest": InCompiler(own, env)(own) if env.takes_models else None}
+    return {"policy": env.default_action, "rest": _heuristic_in_compiler(env) if env.takes_models else None}
 
 
-def _heuristic(spec: TaskSpec) -> Team:
-    """Return the compiler's own heuristic, agent by agent."""
-    return Team({agent.name: Heuristic(str(agent.heuristic), agent.advice["choices"]) for agent in spec.agents})
+def _heuristic_in_compiler(env: CompilerEnv) -> Decide:
+    """Return the policy that delegates to the compiler's own heuristic, agent by agent: networks, the one thing here that needs torch."""
+    from mlcb_gym.agents.heuristic import Heuristic
+    from mlcb_gym.agents.team import Team
+    from mlcb_gym.rollout.network_policy import InCompiler
+
+    own = Team({agent.name: Heuristic(str(agent.heuristic), agent.advice["choices"]) for agent in env.task_spec.agents})
+    return InCompiler(own, env)(own)
 
 
 def _at_least(least: int, **option: int) -> int:
