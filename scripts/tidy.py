@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """clang-tidy over the native files that changed since it last found nothing in them.
 
-    python -m scripts.tidy build/cp311-cp311-linux_x86_64
+    python -m scripts.tidy build/tidy
 
-The argument is a build folder with a compile_commands.json. What was clean is on record in ``scripts/tidy.clean``, which is committed: a line per
-file, with a digest of its contents and of all headers of this project that it includes. So a fresh clone reads nothing again.
+The argument is a build folder whose compile_commands.json has the sources one by one, as `make lint` makes it (-DMLCB_UNITY=OFF). What was clean is
+on record in ``scripts/tidy.clean``, which is committed: a line per file, with a digest of its contents and of all headers of this project that it
+includes. So a fresh clone reads nothing again.
 """
 
 import hashlib

@@ -77,3 +77,13 @@ def test_no_task_is_named_outside_of_its_folder(task: str) -> None:
     named = re.compile(rf'"{task}"|\b{task}::')
     elsewhere = [path for path, text in sources() if not path.startswith("llvm/tasks/") and named.search(text)]
     assert elsewhere == []
+
+
+def test_what_is_a_sources_own_stands_in_the_namespace_that_uses_it() -> None:
+    """The sources of a folder are compiled as one: outside of it, a neighbour's name within the namespace would hide it."""
+    outside = []
+    for path, text in sources():
+        before, begins, _ = text.partition("\nnamespace mlcb")
+        if begins and path.endswith(".cpp"):
+            outside += [f"{path}: {line}" for line in re.findall(r"^(?:static|const|constexpr|using \w+ =) .*", before, re.MULTILINE)]
+    assert outside == []

@@ -378,14 +378,16 @@ def test_what_cannot_be_searched_is_one_line(arguments: list[str], message: str,
 
 
 def test_every_task_that_asks_for_a_choice_is_searched(tmp_path: Path) -> None:
-    command = ("search", "eviction", "--programs", "embedded/validation/chacha20", "-o", str(tmp_path))
+    programs = ("--programs", "embedded/validation/chacha20")
+    command = ("search", "eviction", *programs, "-o", str(tmp_path))
     done = mlcb(*command, "--decisions", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert read_decisions(tmp_path)
     assert f"{tmp_path}: 0 programs searched, 1 searched before, of 1" in mlcb(*command, "--decisions", "2").stdout.replace("\n", "")
     assert_one_line(mlcb(*command), f"{tmp_path}: decisions of decisions=2, expected decisions=12")
     assert_one_line(
-        mlcb("train", "inliner", "--decisions", tmp_path, "-o", tmp_path / "run"), "decisions of task='eviction', expected task='inliner'"
+        mlcb("train", "inliner", *programs, "--decisions", tmp_path, "-o", tmp_path / "run"),
+        "decisions of task='eviction', expected task='inliner'",
     )
 
 

@@ -9,6 +9,7 @@ endif()
 
 file(GLOB MLCB_GRPC_SOURCES CONFIGURE_DEPENDS channel/grpc/*.cpp)
 add_library(mlcb_grpc MODULE ${MLCB_GRPC_SOURCES})
+mlcb_unite(mlcb_grpc)
 target_compile_options(mlcb_grpc PRIVATE -fno-exceptions)
 target_link_options(mlcb_grpc PRIVATE LINKER:-Bsymbolic)
 target_link_libraries(mlcb_grpc PRIVATE mlcb_core gRPC::grpc++)

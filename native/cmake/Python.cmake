@@ -9,6 +9,7 @@ find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB MLCB_PYTHON_SOURCES CONFIGURE_DEPENDS python/*.cpp)
 nanobind_add_module(_native NB_STATIC NOMINSIZE ${MLCB_PYTHON_SOURCES})
+mlcb_unite(_native)
 target_link_libraries(_native PRIVATE mlcb_core)
 target_compile_definitions(_native PRIVATE MLCB_VERSION="${PROJECT_VERSION}")
 # INCLUDE_PRIVATE, for nanobind takes SystemError_ for private.

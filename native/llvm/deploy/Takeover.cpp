@@ -87,7 +87,7 @@ private:
 };
 
 /// What a builder and its pipelines share.
-struct Shared {
+struct SharedTakeover {
   Takeover With;
   Pipeline Now;
 
@@ -118,7 +118,7 @@ struct Shared {
 } // namespace
 
 void takeOverPipelines(PassBuilder &Builder, Takeover With) {
-  auto Own = std::make_shared<Shared>(Shared{std::move(With), {}});
+  auto Own = std::make_shared<SharedTakeover>(SharedTakeover{std::move(With), {}});
   if (auto *Callbacks = Builder.getPassInstrumentationCallbacks()) {
     Callbacks->registerShouldRunOptionalPassCallback([Own](StringRef Class, const Any &) { return Own->runs(Class); });
     Callbacks->registerAfterPassCallback([Own](StringRef Class, const Any &, const PreservedAnalyses &) { Own->ran(Class); });

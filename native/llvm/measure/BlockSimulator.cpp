@@ -17,30 +17,6 @@ using namespace llvm;
 
 namespace mlcb::measure {
 
-namespace {
-/// To llvm-mca calls and returns are now instructions like others: it would warn of them on stderr, and take 100 cycles for a call.
-class PlainCalls final : public MCInstrAnalysis {
-public:
-  PlainCalls(const MCInstrInfo &Info, std::unique_ptr<MCInstrAnalysis> OfTarget) : MCInstrAnalysis(&Info), OfTarget(std::move(OfTarget)) {}
-
-  bool isCall(const MCInst &) const override { return false; }
-  bool isReturn(const MCInst &) const override { return false; }
-  bool clearsSuperRegisters(const MCRegisterInfo &MRI, const MCInst &Inst, APInt &Writes) const override {
-    return OfTarget->clearsSuperRegisters(MRI, Inst, Writes);
-  }
-  bool isZeroIdiom(const MCInst &Inst, APInt &Mask, unsigned CpuId) const override { return OfTarget->isZeroIdiom(Inst, Mask, CpuId); }
-  bool isDependencyBreaking(const MCInst &Inst, APInt &Mask, unsigned CpuId) const override {
-    return OfTarget->isDependencyBreaking(Inst, Mask, CpuId);
-  }
-  bool isOptimizableRegisterMove(const MCInst &Inst, unsigned CpuId) const override { return OfTarget->isOptimizableRegisterMove(Inst, CpuId); }
-
-private:
-  std::unique_ptr<MCInstrAnalysis> OfTarget;
-};
-
-using Sequence = SmallVector<std::unique_ptr<mca::Instruction>, 0>;
-} // namespace
-
 static std::unique_ptr<MCInstrAnalysis> createAnalysis(const Target &T, const MCInstrInfo &Instructions) {
   std::unique_ptr<MCInstrAnalysis> Made(T.createMCInstrAnalysis(&Instructions));
   return Made ? std::move(Made) : std::make_unique<MCInstrAnalysis>(&Instructions);
@@ -72,6 +48,28 @@ public:
   }
 
 private:
+  /// To llvm-mca calls and returns are now instructions like others: it would warn of them on stderr, and take 100 cycles for a call.
+  class PlainCalls final : public MCInstrAnalysis {
+  public:
+    PlainCalls(const MCInstrInfo &Info, std::unique_ptr<MCInstrAnalysis> OfTarget) : MCInstrAnalysis(&Info), OfTarget(std::move(OfTarget)) {}
+
+    bool isCall(const MCInst &) const override { return false; }
+    bool isReturn(const MCInst &) const override { return false; }
+    bool clearsSuperRegisters(const MCRegisterInfo &MRI, const MCInst &Inst, APInt &Writes) const override {
+      return OfTarget->clearsSuperRegisters(MRI, Inst, Writes);
+    }
+    bool isZeroIdiom(const MCInst &Inst, APInt &Mask, unsigned CpuId) const override { return OfTarget->isZeroIdiom(Inst, Mask, CpuId); }
+    bool isDependencyBreaking(const MCInst &Inst, APInt &Mask, unsigned CpuId) const override {
+      return OfTarget->isDependencyBreaking(Inst, Mask, CpuId);
+    }
+    bool isOptimizableRegisterMove(const MCInst &Inst, unsigned CpuId) const override { return OfTarget->isOptimizableRegisterMove(Inst, CpuId); }
+
+  private:
+    std::unique_ptr<MCInstrAnalysis> OfTarget;
+  };
+
+  using Sequence = SmallVector<std::unique_ptr<mca::Instruction>, 0>;
+
   Sequence build(ArrayRef<MCInst> Code, unsigned &Unknown) {
     Sequence Result;
     PostProcess->resetState();

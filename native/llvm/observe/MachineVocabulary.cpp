@@ -14,8 +14,8 @@ using namespace llvm;
 
 namespace mlcb {
 
-static cl::opt<std::string> VocabularyPath("mlcb-machine-vocabulary", cl::desc("vocabulary (JSON) of machine instructions in observations"),
-                                           cl::value_desc("file"));
+static cl::opt<std::string> MachineVocabularyPath("mlcb-machine-vocabulary", cl::desc("vocabulary (JSON) of machine instructions in observations"),
+                                                  cl::value_desc("file"));
 
 static constexpr double OpcodeWeight = 1, WrittenWeight = 0.5, OperandWeight = 0.2;
 
@@ -64,7 +64,7 @@ Expected<MachineVocabulary> MachineVocabulary::read(StringRef Path) {
 }
 
 Expected<const MachineVocabulary *> MachineVocabulary::shared() {
-  return readOnce<MachineVocabulary>(vocabularyPath("MLCB_MACHINE_VOCABULARY", VocabularyPath, "mir-100d.json"));
+  return readOnce<MachineVocabulary>(vocabularyPath("MLCB_MACHINE_VOCABULARY", MachineVocabularyPath, "mir-100d.json"));
 }
 
 void MachineVocabulary::embed(const MachineInstr &Instruction, MutableArrayRef<float> Sum) const {

@@ -9,14 +9,14 @@ using namespace llvm;
 
 namespace mlcb {
 
-static constexpr double SendSeconds = 1; // it has nothing else to do than to listen
+static constexpr double ForkSeconds = 1; // it has nothing else to do than to listen
 
 bool Snapshots::begin(measure::Key Request, FileDescriptor &Channel) {
   auto Found = find(Request);
   if (Found == Kept.end() || !isThere(*Found))
     return false;
   Kept.splice(Kept.begin(), Kept, Found);
-  if (!Found->Link.send(FrameKind::Fork, {}, after(SendSeconds), 0, 0, Channel.get()))
+  if (!Found->Link.send(FrameKind::Fork, {}, after(ForkSeconds), 0, 0, Channel.get()))
     return false;
   Channel.reset();
   return true;

@@ -17,7 +17,7 @@ namespace mlcb {
 
 namespace {
 
-constexpr double SendSeconds = 60;
+constexpr double HelloSeconds = 60;
 constexpr size_t MaxCachedInstructions = 250'000;
 constexpr size_t KnownBytes = 1u << 20;
 
@@ -79,7 +79,7 @@ Expected<void> Worker::answerHello(const Frame &Asked) {
   Expected<const Configuration *> Added = Configs.add(*Request);
   if (!Added)
     return Unexpected(Added.error());
-  return Control.send(FrameKind::Hello, bytesOf((*Added)->Spec.toJson()), after(SendSeconds));
+  return Control.send(FrameKind::Hello, bytesOf((*Added)->Spec.toJson()), after(HelloSeconds));
 }
 
 Expected<void> Worker::begin(std::string_view Payload, FileDescriptor &Channel) {

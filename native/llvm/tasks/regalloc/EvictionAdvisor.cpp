@@ -25,13 +25,13 @@ namespace mlcb {
 
 namespace {
 
-using Feature = eviction::advisor;
+using EvictionFeature = eviction::advisor;
 using Registers = SmallVector<MCRegister, 32>;
 
 constexpr size_t Columns = 33, Candidate = Columns - 1;
 
 /// LLVM's features are a mask, and then ours up to the default.
-constexpr size_t NumModelFeatures = 1 + static_cast<size_t>(Feature::eviction_default);
+constexpr size_t NumModelFeatures = 1 + static_cast<size_t>(EvictionFeature::eviction_default);
 
 /// Infinity divided by infinity is no number: such a weight counts as the heaviest.
 void replaceNaNs(std::span<float> Values) {
@@ -69,7 +69,7 @@ private:
   void *evaluateUntyped() override {
     if (isAsked())
       Answer = Talk.askIndex();
-    if (Answer && !Talk.policy().tensor<int8_t>(Feature::action_mask)[*Answer]) {
+    if (Answer && !Talk.policy().tensor<int8_t>(EvictionFeature::action_mask)[*Answer]) {
       Talk.abandon({ErrorKind::InvalidArgument, "code generation asks otherwise the second time"});
       Answer.reset();
     }
@@ -80,14 +80,14 @@ private:
   /// Fills what LLVM does not. Where its own answer is none that a model may give, it stands.
   bool isAsked() {
     ModelRunner &Policy = Talk.policy();
-    const std::span<int8_t> Allowed = Policy.tensor<int8_t>(Feature::action_mask);
+    const std::span<int8_t> Allowed = Policy.tensor<int8_t>(EvictionFeature::action_mask);
     for (size_t I = 0; I < Columns; ++I)
       Allowed[I] = Mask[I] && !Talk.isForbidden(static_cast<int64_t>(I)) && (I == Candidate || I < Order.size());
     if (DefaultColumn >= Columns || !Mask[DefaultColumn] || !is_contained(Allowed, 1))
       return false;
-    for (Feature F : {Feature::use_def_density, Feature::progress})
+    for (EvictionFeature F : {EvictionFeature::use_def_density, EvictionFeature::progress})
       replaceNaNs(Policy.tensor<float>(F));
-    if (const std::span<int64_t> Own = Policy.tensor<int64_t>(Feature::eviction_default); !Own.empty())
+    if (const std::span<int64_t> Own = Policy.tensor<int64_t>(EvictionFeature::eviction_default); !Own.empty())
       Own[0] = static_cast<int64_t>(DefaultColumn);
     return true;
   }
@@ -216,8 +216,8 @@ private:
 
 using EvictionAnalysis = AdvisorAnalysis<RegAllocEvictionAdvisorAnalysisLegacy, EvictionProvider>;
 
-const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> Swap(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,
-                                                                                "regalloc-enable-advisor");
+const AdvisorSwap<RegAllocEvictionAdvisorAnalysisLegacy, EvictionAnalysis> SwapEviction(initializeRegAllocEvictionAdvisorAnalysisLegacyPass,
+                                                                                        "regalloc-enable-advisor");
 
 } // namespace
 

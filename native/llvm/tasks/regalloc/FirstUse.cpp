@@ -56,8 +56,8 @@ class SpillPlacementAfterFirstUse final : public SpillPlacementWrapperLegacy {
   }
 };
 
-const AdvisorSwap<SpillPlacementWrapperLegacy, SpillPlacementAfterFirstUse> Swap(initializeSpillPlacementWrapperLegacyPass,
-                                                                                 "regalloc-csr-first-time-cost");
+const AdvisorSwap<SpillPlacementWrapperLegacy, SpillPlacementAfterFirstUse> SwapSpillPlacement(initializeSpillPlacementWrapperLegacyPass,
+                                                                                               "regalloc-csr-first-time-cost");
 
 } // namespace
 

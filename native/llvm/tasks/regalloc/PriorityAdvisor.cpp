@@ -49,16 +49,16 @@ namespace mlcb {
 
 namespace {
 
-using Feature = priority::advisor;
+using PriorityFeature = priority::advisor;
 
 /// Those of LLVM's own, which come before what it does not tell a model.
-constexpr size_t LlvmsFeatures = static_cast<size_t>(Feature::hinted);
+constexpr size_t LlvmsFeatures = static_cast<size_t>(PriorityFeature::hinted);
 
 /// LLVM's view of the policy.
 class PriorityModel final : public MLModelRunner {
 public:
   PriorityModel(LLVMContext &Context, RegallocConversation &Talk)
-      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Talk(Talk), Heaviest(static_cast<float>(declared(Feature::weight).High)) {
+      : MLModelRunner(Context, Kind::NoOp, LlvmsFeatures), Talk(Talk), Heaviest(static_cast<float>(declared(PriorityFeature::weight).High)) {
     const llvm::TensorSpec Spec = llvm::TensorSpec::createSpec<int64_t>("", {1});
     for (size_t I = 0; I < LlvmsFeatures; ++I)
       setUpBufferForTensor(I, Spec, Talk.policy().bytes(I, 0).data());
@@ -73,7 +73,7 @@ public:
 private:
   void *evaluateUntyped() override {
     ModelRunner &Policy = Talk.policy();
-    float &Weight = Policy.tensor<float>(Feature::weight)[0];
+    float &Weight = Policy.tensor<float>(PriorityFeature::weight)[0];
     Weight = std::min(Weight, Heaviest);
     if (const std::optional<double> Value = Talk.askValue())
       take(*Value);
@@ -89,7 +89,7 @@ private:
       Answer = static_cast<unsigned>(std::clamp<double>(Value, 0, std::numeric_limits<unsigned>::max()));
   }
 
-  const mlcb::TensorSpec &declared(Feature F) const { return Talk.policy().spec().Task.Agents[0].Inputs[static_cast<size_t>(F)]; }
+  const mlcb::TensorSpec &declared(PriorityFeature F) const { return Talk.policy().spec().Task.Agents[0].Inputs[static_cast<size_t>(F)]; }
 
   RegallocConversation &Talk;
   const float Heaviest; // weight of a range that must not be spilled, which LLVM has as infinity
@@ -115,18 +115,18 @@ private:
     return Model.answer();
   }
 
-  bool hasContext() const { return !Talk.policy().tensor<float>(Feature::priority_default).empty(); }
+  bool hasContext() const { return !Talk.policy().tensor<float>(PriorityFeature::priority_default).empty(); }
 
   /// The features of a range that LLVM gives no model, and its own answer.
   void writeContext(const LiveInterval &Range, unsigned Default) const {
     ModelRunner &Policy = Talk.policy();
-    Policy.tensor<int64_t>(Feature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
-    Policy.tensor<int64_t>(Feature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
-    Policy.tensor<int64_t>(Feature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
-    Policy.tensor<int64_t>(Feature::calls)[0] = callsAcross(Range, *LIS);
-    Policy.tensor<int64_t>(Feature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
-    Policy.tensor<float>(Feature::pressure)[0] = pressure(Range.reg());
-    Policy.tensor<float>(Feature::priority_default)[0] = static_cast<float>(Default);
+    Policy.tensor<int64_t>(PriorityFeature::hinted)[0] = VRM->hasKnownPreference(Range.reg());
+    Policy.tensor<int64_t>(PriorityFeature::local)[0] = !Range.empty() && LIS->intervalIsInOneMBB(Range);
+    Policy.tensor<int64_t>(PriorityFeature::registers)[0] = RegClassInfo.getNumAllocatableRegs(MRI->getRegClass(Range.reg()));
+    Policy.tensor<int64_t>(PriorityFeature::calls)[0] = callsAcross(Range, *LIS);
+    Policy.tensor<int64_t>(PriorityFeature::remaining)[0] = Range.empty() ? 0 : Range.beginIndex().getApproxInstrDistance(Indexes->getLastIndex());
+    Policy.tensor<float>(PriorityFeature::pressure)[0] = pressure(Range.reg());
+    Policy.tensor<float>(PriorityFeature::priority_default)[0] = static_cast<float>(Default);
   }
 
   /// Of each of the target's sets of registers, how many times it would be filled on the average.
@@ -179,8 +179,8 @@ private:
 
 using PriorityAnalysis = AdvisorAnalysis<RegAllocPriorityAdvisorAnalysisLegacy, PriorityProvider>;
 
-const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> Swap(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,
-                                                                                "regalloc-enable-priority-advisor");
+const AdvisorSwap<RegAllocPriorityAdvisorAnalysisLegacy, PriorityAnalysis> SwapPriority(initializeRegAllocPriorityAdvisorAnalysisLegacyPass,
+                                                                                        "regalloc-enable-priority-advisor");
 
 } // namespace
 

@@ -27,16 +27,17 @@
 
 using namespace llvm;
 
+namespace mlcb::rl4real {
+
 static cl::opt<std::string> DeciderName("mlcb-regalloc-decider", cl::init("heuristic"), cl::Hidden,
                                         cl::desc("Who decides for -regalloc=mlcb: heuristic, optimum, first, last or random:SEED"));
 static cl::opt<unsigned> MaxSplits("mlcb-regalloc-splits", cl::init(8), cl::Hidden,
                                    cl::desc("How often -regalloc=mlcb may split a live range and what it was split into"));
-static cl::opt<unsigned> MaxRanges("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
-                                   cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));
+static cl::opt<unsigned> MaxRangesOfFunction("mlcb-regalloc-max-ranges", cl::init(4000), cl::Hidden,
+                                             cl::desc("With more live ranges than this, a function is left to LLVM's greedy allocator"));
 static cl::opt<std::string> TripletFile("mlcb-machine-triplets", cl::Hidden, cl::value_desc("file"),
                                         cl::desc("Write what stands beside what in the code that -regalloc=mlcb gets, for mlcb vocab train"));
 
-namespace mlcb::rl4real {
 namespace {
 
 class AllocatorPass final : public MachineFunctionPass {
@@ -149,8 +150,8 @@ bool AllocatorPass::runOnMachineFunction(MachineFunction &MF) {
   RegallocConversation *Talk = Talks.about(MF.getName());
   if (IsFast || (!Talk && LeavesOthers))
     return runStock(MF);
-  if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRanges)
-    return leaveToGreedy(MF, Twine(Ranges) + " live ranges, " + Twine(MaxRanges) + " at most");
+  if (const unsigned Ranges = liveRanges(MF.getRegInfo()); Ranges > MaxRangesOfFunction)
+    return leaveToGreedy(MF, Twine(Ranges) + " live ranges, " + Twine(MaxRangesOfFunction) + " at most");
   if (Triplets)
     writeTriplets(MF, *Triplets);
   const std::optional<Counts> Done = allocate(MF, Talk);
@@ -230,7 +231,7 @@ std::optional<Counts> AllocatorPass::allocate(MachineFunction &MF, RegallocConve
   const std::unique_ptr<Decider> Deciding = deciderFor(A, Facts, Talk, By.empty() ? StringRef(DeciderName) : By);
   if (!Deciding)
     return std::nullopt;
-  return Allocation(A, Facts, *Deciding, {Deciding->splits() ? Parameters.Splits : 0, MaxRanges}).run();
+  return Allocation(A, Facts, *Deciding, {Deciding->splits() ? Parameters.Splits : 0, MaxRangesOfFunction}).run();
 }
 
 RegisterRegAlloc Registered("mlcb", "the register allocator of mlcb_gym", createAllocator);

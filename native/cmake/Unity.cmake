@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The sources of a folder are compiled as one: what they include, LLVM's headers above all, is most of the time that each would take.
+function(mlcb_unite Target)
+  if(NOT MLCB_UNITY)
+    return()
+  endif()
+  set_target_properties(${Target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(Sources ${Target} SOURCES)
+  foreach(Source ${Sources})
+    cmake_path(GET Source PARENT_PATH Folder)
+    cmake_path(RELATIVE_PATH Folder BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER "${Folder}" Folder)
+    set_source_files_properties(${Source} PROPERTIES UNITY_GROUP ${Folder})
+  endforeach()
+endfunction()
