@@ -55,7 +55,7 @@ def test_recipes_name_every_hyperparameter_with_its_meaning() -> None:
     assert "entropy.first" in mlcb("recipes", "priority", "--algo", "ppo").stdout
     overview = mlcb("recipes").stdout
     assert all(name in overview for name in envs.environments())
-    assert "the policy that ships: 0.9987" in overview
+    assert "the policy that ships: mlcb_gym/policies/experimental/eviction" in overview
 
 
 @pytest.mark.parametrize("algorithm", algorithms())

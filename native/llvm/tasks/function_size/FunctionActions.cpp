@@ -2,6 +2,7 @@
 #include "llvm/tasks/function_size/FunctionActions.h"
 
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/Remark.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
@@ -46,7 +47,10 @@ bool havePasses(ArrayRef<FunctionAction> Actions) {
 Expected<void> FunctionActions::take(size_t Index, Function &F) {
   const FunctionAction &Chosen = Actions[Index];
   Chosen.Attributes.apply(F);
-  if (Chosen.Stages.empty() || !takesPasses(F))
+  if (Chosen.isKeep() || !takesPasses(F))
+    return {};
+  remark("Action", "action " + Twine(Chosen.Text), F);
+  if (Chosen.Stages.empty())
     return {};
   CurrentActivity Now(Chosen.Text);
   return prepare(Index).map([&] {

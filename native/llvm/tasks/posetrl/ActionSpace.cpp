@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/posetrl/ActionSpace.h"
 
+#include "llvm/task/Remark.h"
+
 using namespace llvm;
 
 namespace mlcb {
@@ -11,6 +13,8 @@ Expected<bool> ActionSpace::apply(size_t Index, Module &M) {
     bool Changed = false;
     for (auto [S, Each] : zip_equal(Actions[Index].Stages, Once))
       Changed |= !Runner->run(std::move(Each), S, M).areAllPreserved();
+    if (Changed)
+      remark("Action", "action " + Twine(Actions[Index].Text), M);
     return Changed;
   });
 }
