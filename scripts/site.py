@@ -20,6 +20,8 @@ import yaml
 
 from mlcb_gym import TASKS, VERSIONS
 from mlcb_gym.cli.main import app
+from mlcb_gym.corpus.corpora import BUILT
+from mlcb_gym.corpus.sources import Source, collection
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.policies import card, shipped
 from mlcb_gym.spec import bind
@@ -56,7 +58,7 @@ DOCUMENTS = {
     ),
 }
 """The documents of the tree, by section."""
-ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Results", "Commands", "Reference", "Inside")
+ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Corpora", "Results", "Commands", "Reference", "Inside")
 """The sections, as the navigation has them."""
 STYLE = "docs/site.css"
 IMAGES = ("docs/flow.svg", "docs/study/study.png")
@@ -116,6 +118,7 @@ def generated() -> dict[str, Pages]:
         "Environments": dict(manuals()),
         "Policies": {path: with_plots(text) for path, text in documents(tuple(map(card, shipped()))).items()},
         "Algorithms": {f"algorithms/{name}.md": algorithm(name) for name in algorithms()},
+        "Corpora": {f"corpora/{corpus}.md": projects(corpus) for corpus in BUILT},
         "Commands": dict(commands()),
         "Reference": {_reference(module): f"# {module}\n\n::: {module}\n" for module in MODULES},
     }
@@ -134,7 +137,8 @@ def page_of() -> Mapping[str, str]:
     cards = {card(task): f"policies/{task}.md" for task in shipped()}
     modules = {f"mlcb_gym/envs/{task}.py": f"environments/{env_id}.md" for task, env_id in environments().items()}
     recipes = {f"mlcb_gym/training/algorithms/{name}.py": f"algorithms/{name}.md" for name in algorithms()}
-    return named | otherwise | cards | modules | recipes
+    collections = {f"mlcb_gym/corpus/collections/{corpus}.toml": f"corpora/{corpus}.md" for corpus in BUILT}
+    return named | otherwise | cards | modules | recipes | collections
 
 
 def relinked(text: str, path: str, places: Mapping[str, str]) -> str:
@@ -224,6 +228,19 @@ def algorithm(name: str) -> str:
         values += " Those of `distillation` matter with `mlcb train --decisions` alone."
     table = "\n".join(_table(("key", "default", "meaning", "a sweep tries"), rows))
     return "\n\n".join([f"# {name}", method, manual, learnt, "## Hyperparameters", values, table]) + "\n"
+
+
+def projects(corpus: str) -> str:
+    """Return the page of the projects that a corpus was chosen from."""
+    rows = [(source.name, source.split, _origin(source)) for source in sorted(collection(corpus).sources, key=lambda source: source.name)]
+    about = f"The {len(rows)} projects that {_linked(f'`{corpus}`', 'corpora.md')} was chosen from. Each has its own licence, which its source names."
+    return "\n\n".join([f"# {corpus}", about, "\n".join(_table(("project", "split", "source"), rows))]) + "\n"
+
+
+def _origin(source: Source) -> str:
+    if source.origin == "pypi":
+        return f"[PyPI, {source.version}](https://pypi.org/project/{source.name}/{source.version}/)"
+    return f"[Debian 12, {source.version}](https://tracker.debian.org/pkg/{source.name})"
 
 
 def commands() -> Iterator[tuple[str, str]]:
