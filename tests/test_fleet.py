@@ -15,6 +15,7 @@ import pytest
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import ProgramError, SessionLost, TaskError, TrainingError
 from mlcb_gym.session import Fleet, Limits, RemoteSession, Session, WorkerSession, open_session
+from mlcb_gym.session.local_token import with_token
 from mlcb_gym.spec import TaskSpec
 from mlcb_gym.training.learnable import check_learns
 from mlcb_gym.training.run import recipe
@@ -160,7 +161,12 @@ def test_program_that_cannot_be_read_is_named_and_loses_no_server(two: list[Serv
         assert not fleet.lost
 
 
-def test_fleet_that_closes_while_one_is_lost_leaves_nothing(two: list[Served], program: Path) -> None:
+@pytest.mark.parametrize("late", [0.0, 0.5])
+def test_fleet_that_closes_while_one_is_lost_leaves_nothing(two: list[Served], program: Path, monkeypatch: pytest.MonkeyPatch, late: float) -> None:
+    def finds_it_late(uri: str) -> str:
+        time.sleep(late)
+        return with_token(uri)
+
     fleet = fleet_of(*two)
     envs = [make(program, fleet) for _ in range(2)]
     for env in envs:
@@ -168,6 +174,7 @@ def test_fleet_that_closes_while_one_is_lost_leaves_nothing(two: list[Served], p
     watched = [*two[0].workers(), *two[1].workers()]
     two[0].process.kill()
     assert sorted(env.step(0)[3] for env in envs) == [False, True]
+    monkeypatch.setattr("mlcb_gym.session.remote.with_token", finds_it_late)  # so that a call begins after the close
     for env in envs:
         env.reset(seed=1)
     watched += two[1].workers()

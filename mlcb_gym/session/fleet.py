@@ -18,6 +18,8 @@ RETRY_SECONDS = 1.0
 """The interval at which a worker that is lost is asked again."""
 BEGIN_SECONDS = 10.0
 """The time that a worker may take to accept an episode, beside that for its program, before it counts as lost."""
+CLOSE_SECONDS = 0.1
+"""The interval at which a worker that is being reached is closed again."""
 ATTEMPTS = 2
 """How often an episode is tried to begin, for each worker."""
 
@@ -54,6 +56,14 @@ class Member:
         self._episodes.append(episode)
         self._begun = time.monotonic()
         return episode
+
+    def close(self) -> None:
+        """End the worker, and a recovery, each of whose waits a close ends: the next may begin a moment after it."""
+        until = time.monotonic() + START_SECONDS
+        self.session.close()
+        while self.recovery is not None and self.recovery.is_alive() and time.monotonic() < until:
+            self.recovery.join(CLOSE_SECONDS)
+            self.session.close()
 
 
 class Fleet:
@@ -128,11 +138,7 @@ class Fleet:
         with self._changed:
             self._changed.notify_all()
         for member in self._members:
-            member.session.close()  # ends the waits of its recovery
-        for member in self._members:
-            if member.recovery is not None:
-                member.recovery.join(START_SECONDS)
-            member.session.close()
+            member.close()
 
     def _reachable(self, until: float) -> list[Member]:
         """Wait for workers that are not lost, and return them."""
