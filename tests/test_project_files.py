@@ -2,6 +2,9 @@
 """The files that a host of the project reads: they parse, call targets that the Makefile has, and name the version of the package."""
 
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +56,13 @@ def test_template_asks_something(template: Path) -> None:
 
 def test_citation_names_the_version_of_the_package() -> None:
     assert parsed(ROOT / "CITATION.cff")["version"] == mlcb_gym.__version__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pins", ["constraints.txt", "docs/requirements.txt"])
+def test_pinned_packages_are_for_the_oldest_python_too(pins: str, tmp_path: Path) -> None:
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    resolves = ("pip", "install", "-q", "--dry-run", "--no-deps", "--ignore-installed", "--only-binary=:all:")
+    oldest = ("--python-version", f"{required.removeprefix('>=')}.0", "--target", tmp_path)
+    ran = subprocess.run([sys.executable, "-m", *resolves, *oldest, "-r", ROOT / pins], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
