@@ -240,6 +240,6 @@ def table(spec: TaskSpec) -> str:
     rows = ["| agent | tensor | dtype | shape (`*`: by arguments) | low | high | meaning |", "|---|---|---|---|---|---|---|"]
     for agent in spec.agents:
         for t in agent.inputs:
-            shape = " × ".join(str(length or "*") for length in t.shape) or "scalar"
+            shape = " × ".join(str(length or "*") for length in t.shape) or "1"
             rows.append(f"| {agent.name} | `{t.name}` | {t.dtype} | {shape} | {t.low:g} | {t.high:g} | {t.doc} |")
     return "\n".join(rows)

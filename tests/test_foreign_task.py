@@ -2,6 +2,7 @@
 """A task that no tool has heard of: its environment is found by its class, and evaluated, searched and recorded all the same."""
 
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from typer.testing import CliRunner
 
-from mlcb_gym import _native
+from mlcb_gym import _native, toolchain
 from mlcb_gym.cli.main import app
 from mlcb_gym.cli.task_options import env_parameters
 from mlcb_gym.envs import env_class, environments
@@ -22,6 +23,7 @@ from mlcb_gym.envs.inliner import InlinerEnv
 from mlcb_gym.envs.objective import relative
 from mlcb_gym.envs.record import TaskRecord
 from mlcb_gym.errors import TaskError
+from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.policies import shipped
 from mlcb_gym.search.decisions import read_decisions
@@ -89,10 +91,26 @@ def test_environment_that_is_registered_as_a_class_is_found_by_its_task(register
     assert env_class("estimate") is EstimateEnv
 
 
-def test_task_without_a_record_is_evaluated_by_what_its_environment_is_about(registered: None, tmp_path: Path) -> None:
+def policy(folder: Path) -> Path:
     with closing(EstimateEnv()) as env:
         torch.manual_seed(1)
-        folder = write_policy(Mean(), tmp_path / "policy", spec=json.loads(env.task_spec.json), trained={}, results={})
+        return write_policy(Mean(), folder, spec=json.loads(env.task_spec.json), trained={}, results={})
+
+
+def test_plugin_that_lacks_it_refuses_its_policy(tmp_path: Path) -> None:
+    folder = policy(tmp_path / "policy")
+    written = write_clang_config(tmp_path / "mlcb.cfg", [folder])
+    (tmp_path / "empty.c").write_text("")
+    clang = (toolchain.tool("clang"), f"--config={written}", "-Oz", "-c", "empty.c")
+    ran = subprocess.run(clang, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1
+    said = f"mlcb: onnx:{folder} is for estimate, a task that this plugin does not have: expected a plugin that was built with it"
+    assert [line for line in ran.stderr.splitlines() if "mlcb" in line] == [f"error: {said}"]
+    assert not (tmp_path / "empty.o").exists()
+
+
+def test_task_without_a_record_is_evaluated_by_what_its_environment_is_about(registered: None, tmp_path: Path) -> None:
+    folder = policy(tmp_path / "policy")
     done = mlcb("evaluate", "estimate", *PROGRAMS, "--policy", folder, "--best-of", "2", "--output", tmp_path / "out")
     assert done.exit_code == 0, done.output
     written = json.loads((tmp_path / "out" / "evaluation.json").read_text())

@@ -20,5 +20,6 @@ def new_task(
         print(f"then: make setup && mlcb check {name}")
     else:
         package = ".".join(output.parts)
-        print(f"then: pip install SOURCES -C cmake.define.MLCB_EXTRA_TASKS={output.resolve()}, where SOURCES is a checkout or the unpacked sdist,")
+        extra = f"-C cmake.define.MLCB_EXTRA_TASKS={output.resolve()}"
+        print(f"then: pip install 'SOURCES[train,aot]' {extra}, where SOURCES is a checkout or the unpacked sdist,")
         print(f"and, in this folder: MLCB_TASKS={package} python -m mlcb_gym check {name}")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mlcb_gym import _native
 from mlcb_gym.envs import environments
 from mlcb_gym.policies import policy_path
 from mlcb_gym.training.registry import algorithms
@@ -20,6 +21,8 @@ def named_task(text: str) -> str | None:
 def task_name(text: str) -> str:
     """Return the task of a name; an unknown one is an error that lists the known ones."""
     name = named_task(text)
+    if name is None and text in _native.tasks():
+        raise typer.BadParameter(f"{text!r}: its package is not imported, expected its name in MLCB_TASKS")
     if name is None:
         raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
     return name

@@ -55,9 +55,8 @@ def modules(uri: str) -> tuple[Module, ...]:
     found = tuple(module for module in manifest(corpus) if [module.split, module.name][: len(rest)] == rest)
     if not found:
         raise unknown_program(uri, corpus)
-    for module in found:
-        if not module.path.exists():
-            raise ProgramError(f"{module.uri}: not built yet, run `mlcb corpus build {corpus}`")
+    if not all(module.path.exists() for module in found):
+        raise ProgramError(f"{uri}: not built yet, run `mlcb corpus build {corpus}`")
     return found
 
 

@@ -109,7 +109,7 @@ def _made(policy: Path) -> Mapping[str, Any]:
 
 
 def _bound(manifest: Mapping[str, Any], policy: Path) -> Mapping[str, Any]:
-    """Return a manifest with all parameters of its task; the compiler itself checks those of a task that is not known here."""
+    """Return a manifest with all parameters of its task; the compiler refuses a task that is not known here."""
     if manifest["task"] not in _native.tasks():
         return manifest
     try:

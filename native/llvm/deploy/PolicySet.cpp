@@ -45,7 +45,11 @@ bool PolicySet::isClaimedByOther(const std::string &Uri, StringRef Task) const {
 Expected<std::unique_ptr<ModelRunner>> PolicySet::open(const std::string &Uri) {
   if (auto Known = Unclaimed.extract(Uri))
     return std::move(Known.mapped());
-  return openRunner(Uri);
+  Expected<std::unique_ptr<ModelRunner>> Runner = openRunner(Uri);
+  if (Runner && !(*Runner)->task().empty() && !findTask((*Runner)->task()))
+    return fail(ErrorKind::InvalidArgument, Uri + " is for " + std::string((*Runner)->task()) +
+                                                ", a task that this plugin does not have: expected a plugin that was built with it");
+  return Runner;
 }
 
 static Expected<void> bind(ModelRunner &Runner, StringRef Task) {
