@@ -4,7 +4,24 @@
 import sys
 from collections.abc import Sequence
 
-from benchmarks import allocation, deployment, inlining, loops, memory, messages, rl4real, rtt, sandbox, serializers, startup, step, training, vector
+from benchmarks import (
+    allocation,
+    deployment,
+    environments,
+    inlining,
+    loops,
+    memory,
+    messages,
+    questions,
+    rl4real,
+    rtt,
+    sandbox,
+    serializers,
+    startup,
+    step,
+    training,
+    vector,
+)
 from benchmarks.report import machine, refuse_beside_training, show
 from mlcb_gym.corpus import corpora
 from mlcb_gym.errors import ProgramError
@@ -24,6 +41,8 @@ ALL = {
     "serializers": serializers,
     "sandbox": sandbox,
     "rtt": rtt,
+    "environments": environments,
+    "questions": questions,
 }
 
 

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def figures() -> Iterator[Figure]:
     yield Figure("compile time of the policy / default<Oz>, 90th percentile", cost.high, "x", note=START_OFF)
     yield Figure("start-up of opt", 1e3 * oz_start, "ms")
     yield Figure("start-up of opt with the policy", 1e3 * cost.start, "ms", note="plugin, ONNX Runtime, model, vocabulary, pipelines")
-    ours, raw = _query_seconds(policy)
+    ours, raw = question_seconds(f"onnx:{policy}"), _raw_seconds(policy)
     yield Figure("query of the model / raw ONNX Runtime call", ours / raw, "x", 1.3, note=f"{1e6 * ours:.1f} us, {1e6 * raw:.1f} us")
 
 
@@ -89,15 +90,25 @@ def _seconds(command: Sequence[str | Path]) -> float:
     return time.perf_counter() - started
 
 
-def _query_seconds(policy: Path) -> tuple[float, float]:
-    """Median seconds of a question through our runner, and of ONNX Runtime's own call, on the same observation."""
-    compiler = _native.Compiler.open(f"onnx:{policy}")
+def question_seconds(uri: str) -> float:
+    """Median seconds of a question to the first agent of a policy, through a runner of its own."""
+    with closing(_native.Compiler.open(uri)) as compiler:
+        observation = _observation(TaskSpec(compiler.spec))
+        return _median(lambda: compiler.observe(0, observation))
+
+
+def _raw_seconds(policy: Path) -> float:
+    """Median seconds of ONNX Runtime's own call, on the same observation."""
     (session,) = OnnxPolicy(policy).sessions
-    tensors = TaskSpec(compiler.spec).agents[0].inputs
-    observation = {t.name: np.full(t.shape, t.role == "mask", t.dtype) for t in tensors}
+    with closing(_native.Compiler.open(f"onnx:{policy}")) as compiler:
+        observation = _observation(TaskSpec(compiler.spec))
     feed = {name: observation[name][np.newaxis] for name in (i.name for i in session.get_inputs())}
-    ours = _median(lambda: compiler.observe(0, observation))
-    return ours, _median(lambda: session.run(None, feed))
+    return _median(lambda: session.run(None, feed))
+
+
+def _observation(spec: TaskSpec) -> dict[str, NDArray[np.generic]]:
+    """An observation of the first agent in which every action is allowed, and all else is 0."""
+    return {t.name: np.full(t.shape, t.role == "mask", t.dtype) for t in spec.agents[0].inputs}
 
 
 def _median(call: Callable[[], object]) -> float:

@@ -2,7 +2,9 @@
 """Machine learning for compilers: the optimizations of an unmodified LLVM 22 as Gymnasium environments."""
 
 import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -44,7 +46,10 @@ for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
     except ModuleNotFoundError as _error:
         if not f"{_package}.".startswith(f"{_error.name}."):
             raise
-        raise ImportError(f"MLCB_TASKS={_package}: no such package on Python's path, expected one, or python -m mlcb_gym in its folder") from None
+        _said = f"MLCB_TASKS={_package}: no such package on Python's path, expected one, or python -m mlcb_gym in its folder"
+        if Path(sys.argv[0]).name in ("mlcb", "-m"):  # the errors of a command are one line
+            sys.exit(f"mlcb: {_said}")
+        raise ImportError(_said) from None
 
 # A line for each version of each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")

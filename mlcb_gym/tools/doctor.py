@@ -13,8 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mlcb_gym import toolchain
+from mlcb_gym.corpus import corpora
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.errors import MlcbError, ToolchainError
+from mlcb_gym.errors import MlcbError, ProgramError, ToolchainError
 from mlcb_gym.session.sandbox import refusal
 
 SECONDS = 60.0
@@ -150,6 +151,8 @@ def _loads(tool: str, *arguments: str) -> str:
 
 
 def _corpus(name: str) -> str:
+    if name in corpora.BUILT and not corpora.folder(name).exists():
+        raise ProgramError("not built")
     return f"{len(resolve(name))} programs"
 
 
