@@ -9,6 +9,7 @@ import inspect
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from inspect import cleandoc
 from pathlib import Path
 from posixpath import normpath, relpath
@@ -17,6 +18,8 @@ from typing import Any
 import gymnasium
 import typer
 import yaml
+from gymnasium import Space
+from gymnasium.spaces import Dict
 
 from mlcb_gym import TASKS, VERSIONS
 from mlcb_gym.cli.main import app
@@ -200,12 +203,28 @@ def about(task: str) -> str:
         ("guide", _linked("how to use it, and what it gains", page_of()[guide])),
         ("policy that ships", f"{_linked('its card', f'policies/{task}.md')}: training, results, limits" if task in shipped() else "none"),
         ("algorithms", f"{', '.join(learning)}; by default {record.recipe}"),
+        ("by default", f"{spaces(task)}; tensors without elements are left out"),
         ("programs", f"those of {_linked(record.corpus, 'corpora.md')}, unless others are named"),
         ("`mlcb evaluate` compares with", f"random episodes, and {nulls}" if record.evaluator == "metrics" else "run times of others: see the guide"),
         ("result of a short training", record.expected or "not measured"),
     ]
     named = f"Commands name it `{task}`, as `mlcb train {task}`."
     return "\n".join(["## The task", "", named, "", *_table(("about it", f"`{task}`"), rows)])
+
+
+def spaces(task: str) -> str:
+    """Return the actions and the shapes of the observations of an environment with its default arguments."""
+    programs = "loops/train" if task == "loop_distribution" else "embedded/train"
+    with closing(gymnasium.make(TASKS[task], programs=programs)) as env:
+        observed = env.observation_space
+        assert isinstance(observed, Dict)
+        agents = {f"{name}: ": space for name, space in observed.items() if isinstance(space, Dict)} or {"": observed}
+        shapes = "; ".join(agent + ", ".join(f"`{name}` {_shape(space)}" for name, space in of.items()) for agent, of in agents.items())
+        return f"actions `{env.action_space}`; observations {shapes}"
+
+
+def _shape(space: Space[Any]) -> str:
+    return " × ".join(map(str, space.shape or ())) or str(space)
 
 
 def learns(name: str, task: str) -> bool:

@@ -198,3 +198,12 @@ def test_host_of_another_version_is_refused(program: Program, tmp_path: Path) ->
     done = run("env", f"LD_PRELOAD={tmp_path}/other.so", OPT, "-load-pass-plugin", toolchain.plugin(), "-passes=posetrl", program.bitcode)
     assert done.returncode == 1
     assert done.stderr == "mlcb: this plugin is built for LLVM 22.1, the tool that loads it is LLVM 21.1\n"
+
+
+def test_same_build_gives_the_same_objects(program: Program, tmp_path: Path) -> None:
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["function_posetrl"], shipped()["function_size"]], candidates=3, jobs=2)
+    objects = []
+    for name in ("first.o", "second.o"):
+        assert run(CLANG, f"--config={config}", "-Oz", "-c", program.bitcode, "-o", tmp_path / name).returncode == 0
+        objects.append((tmp_path / name).read_bytes())
+    assert objects[0] == objects[1]
