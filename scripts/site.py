@@ -27,7 +27,7 @@ from mlcb_gym.corpus.corpora import BUILT
 from mlcb_gym.corpus.sources import Source, collection
 from mlcb_gym.envs import env_class, environments
 from mlcb_gym.policies import card, shipped
-from mlcb_gym.spec import bind
+from mlcb_gym.spec import bind, unbound
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.learnable import unlearnable
 from mlcb_gym.training.registry import algorithms, recipe_class
@@ -204,6 +204,7 @@ def about(task: str) -> str:
         ("policy that ships", f"{_linked('its card', f'policies/{task}.md')}: training, results, limits" if task in shipped() else "none"),
         ("algorithms", f"{', '.join(learning)}; by default {record.recipe}"),
         ("by default", f"{spaces(task)}; tensors without elements are left out"),
+        ("metrics", "; ".join(f"`{metric['name']}`: {metric['doc']}" for metric in unbound(task).declared["metrics"])),
         ("programs", f"those of {_linked(record.corpus, 'corpora.md')}, unless others are named"),
         ("`mlcb evaluate` compares with", f"random episodes, and {nulls}" if record.evaluator == "metrics" else "run times of others: see the guide"),
         ("result of a short training", record.expected or "not measured"),
