@@ -127,7 +127,7 @@ check-slow: setup
 
 # Projects in their own build systems, stock and with policies; it goes on where it stopped.
 check-projects: setup
-	bash scripts/setup-system.sh time nasm meson m4 libgmock-dev tcl
+	bash scripts/setup-system.sh nasm meson m4 libgmock-dev tcl
 	$(PY) -m scripts.projects
 
 # What learning brings, in cells of twenty minutes on a core; it goes on where it stopped.

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(llvm-22-dev clang-22 clang-format-22 clang-tidy-22 llvm-22-tools llvm-22-linker-tools lld-22 g++ ccache cmake ninja-build pkg-config nlohmann-json3-dev libexpected-dev
-          libxxhash-dev libsimdjson-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libgtest-dev libzstd-dev libseccomp-dev csmith libcsmith-dev python3-dev python3-venv "$@")
+          libxxhash-dev libsimdjson-dev libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libgtest-dev libzstd-dev libseccomp-dev csmith libcsmith-dev time python3-dev python3-venv "$@")
 
 fail() { echo "setup: $*" >&2; exit 1; }
 
