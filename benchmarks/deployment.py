@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the shipped policy costs inside `opt`, and what one question to its model costs."""
+"""The cost of the shipped policy inside `opt`, and of one question to a model."""
 
 import subprocess
 import tempfile
@@ -30,7 +30,7 @@ int norm(int x, int y) { return square(x) + square(y); }
 
 @dataclass(frozen=True)
 class Costs:
-    """What a runner costs in ``opt``: seconds of its start-up, and its compile times to those of -Oz with that and without."""
+    """The cost of a runner in ``opt``: seconds of its start-up, and its compile times to those of -Oz with that and without."""
 
     start: float
     with_start: float

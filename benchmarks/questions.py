@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a question to the first agent of each policy that ships costs in a compiler's own process."""
+"""The cost of a question to the first agent of each policy that ships, in a compiler's own process."""
 
 from collections.abc import Iterator
 

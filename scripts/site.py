@@ -215,8 +215,7 @@ def about(task: str) -> str:
 
 def spaces(task: str) -> str:
     """Return the actions and the shapes of the observations of an environment with its default arguments."""
-    programs = "loops/train" if task == "loop_distribution" else "embedded/train"
-    with closing(gymnasium.make(TASKS[task], programs=programs)) as env:
+    with closing(gymnasium.make(TASKS[task])) as env:
         observed = env.observation_space
         assert isinstance(observed, Dict)
         agents = {f"{name}: ": space for name, space in observed.items() if isinstance(space, Dict)} or {"": observed}

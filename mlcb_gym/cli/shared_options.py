@@ -20,12 +20,11 @@ def named_task(text: str) -> str | None:
 
 def task_name(text: str) -> str:
     """Return the task of a name; an unknown one is an error that lists the known ones."""
-    name = named_task(text)
-    if name is None and text in _native.tasks():
+    if (name := named_task(text)) is not None:
+        return name
+    if text in _native.tasks():
         raise typer.BadParameter(f"{text!r}: its package is not imported, expected its name in MLCB_TASKS")
-    if name is None:
-        raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
-    return name
+    raise typer.BadParameter(f"{text!r}: expected one of {', '.join(sorted(environments()))}")
 
 
 def algorithm_name(text: str) -> str:
