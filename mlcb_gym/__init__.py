@@ -47,9 +47,9 @@ for _package in filter(None, os.environ.get("MLCB_TASKS", "").split(",")):
         if not f"{_package}.".startswith(f"{_error.name}."):
             raise
         _said = f"MLCB_TASKS={_package}: no such package on Python's path, expected one, or python -m mlcb_gym in its folder"
-        if Path(sys.argv[0]).name in ("mlcb", "-m"):  # the errors of a command are one line
-            sys.exit(f"mlcb: {_said}")
-        raise ImportError(_said) from None
+        if Path(sys.argv[0]).name not in ("mlcb", "-m"):
+            raise ImportError(_said) from None
+        print(f"mlcb: {_said}", file=sys.stderr)  # a command may need no task, as --help and doctor
 
 # A line for each version of each task of this package; `mlcb new-task` appends to them.
 register("PosetRL-v0", "mlcb_gym.envs.posetrl:PosetRL")

@@ -31,7 +31,7 @@ from mlcb_gym.spec import bind, unbound
 from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.learnable import unlearnable
 from mlcb_gym.training.registry import algorithms, recipe_class
-from scripts import diagrams
+from scripts import diagrams, licences
 from scripts.interval_plot import with_plots
 
 ROOT = Path(__file__).parents[1]
@@ -251,9 +251,11 @@ def algorithm(name: str) -> str:
 
 def projects(corpus: str) -> str:
     """Return the page of the projects that a corpus was chosen from."""
-    rows = [(source.name, source.split, _origin(source)) for source in sorted(collection(corpus).sources, key=lambda source: source.name)]
-    about = f"The {len(rows)} projects that {_linked(f'`{corpus}`', 'corpora.md')} was chosen from. Each has its own licence, which its source names."
-    return "\n\n".join([f"# {corpus}", about, "\n".join(_table(("project", "split", "source"), rows))]) + "\n"
+    found = licences.read(corpus)
+    sources = sorted(collection(corpus).sources, key=lambda source: source.name)
+    rows = [(source.name, source.split, _origin(source), found.get(source.name, "")) for source in sources]
+    about = f"The {len(rows)} projects that {_linked(f'`{corpus}`', 'corpora.md')} was chosen from. Those without a licence gave it no module."
+    return "\n\n".join([f"# {corpus}", about, "\n".join(_table(("project", "split", "source", "licences of its modules"), rows))]) + "\n"
 
 
 def _origin(source: Source) -> str:

@@ -119,8 +119,10 @@ def test_example_decides_in_clang(policy: Path, tmp_path: Path) -> None:
 
 def test_missing_package_of_tasks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCB_TASKS", "missing_tasks")
-    done = mlcb("list")
-    assert done.stderr.splitlines()[-1].startswith("mlcb: MLCB_TASKS=missing_tasks: no such package on Python's path"), done.stderr
+    done = mlcb("check", "missing_task")
+    assert done.stderr.startswith("mlcb: MLCB_TASKS=missing_tasks: no such package on Python's path"), done.stderr
+    assert "'missing_task': expected one of" in done.stderr
+    assert not mlcb("list").returncode
 
 
 def test_import_that_a_package_of_tasks_misses_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

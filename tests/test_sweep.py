@@ -9,7 +9,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import pytest
@@ -24,8 +24,10 @@ from mlcb_gym.training.registry import algorithms, recipe_class
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.search_space import domain, search_space, with_values
 from mlcb_gym.training.sweep import DECLARATION, Sweep
-from mlcb_gym.training.sweep_results import Outcome, draw, link_best, table
+from mlcb_gym.training.sweep_results import Outcome, draw, drawn, link_best, table
+from mlcb_gym.training.sweep_run import Status
 from mlcb_gym.training.training_env import Environment
+from mlcb_gym.training.trial import UPDATES, updates_of_running
 
 PROGRAM = "embedded/train/fft"
 SECONDS = 300
@@ -121,13 +123,29 @@ def test_best_checkpoint_of_all_trials_is_linked(tmp_path: Path) -> None:
     for name, ratio in (("b", 0.9), ("a", 0.95), ("c", None)):
         checkpoint = tmp_path / name / "checkpoint_000001"
         checkpoint.mkdir(parents=True)
-        curve = [] if ratio is None else [(10, 1.0), (20, ratio)]
+        curve = [] if ratio is None else [(1, 10, 1.0), (2, 20, ratio)]
         found.append(Outcome(name, {"lr": 0.1, "network.hidden": "[4]"}, curve, (ratio, checkpoint) if ratio else None, "" if curve else "killed"))
     assert link_best(tmp_path, found) == tmp_path / "b" / "checkpoint_000001"
     assert (tmp_path / "best").resolve() == tmp_path / "b" / "checkpoint_000001"
     assert table(found).row_count == 3
     draw(tmp_path / "sweep.png", found)
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_trials_that_run_are_told(tmp_path: Path) -> None:
+    status = Status(declared(budget=Budget(iterations=9)), tmp_path)
+    assert status() == "0:00:00: trials begin"
+    for trial, updates in {"a": "3", "b": "1", "c": None}.items():
+        (tmp_path / trial).mkdir()
+        if updates:
+            (tmp_path / trial / UPDATES).write_text(updates)
+    assert status() == "0:00:00: 2 trials run, updates 1 of 9, 3 of 9"
+
+
+def test_hyperparameters_of_a_trial_without_a_validation_are_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "params.json").write_text('{"lr": 0.5}')
+    assert drawn(tmp_path) == {"lr": 0.5}
+    assert drawn(tmp_path / "not_begun") == {}
 
 
 def test_folders_of_killed_sessions_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +164,11 @@ def command(output: Path, *options: str) -> list[str]:
     return [*mlcb("sweep", "posetrl"), "--programs", PROGRAM, "--validation", PROGRAM, "--output", str(output), *small, *options]
 
 
+def validation(lines: IO[str]) -> str:
+    """The next line on a validation; empty where there is none."""
+    return next((line for line in iter(lines.readline, "") if line.startswith("trial ")), "")
+
+
 def best_ratio(output: Path) -> float:
     """The best ratio of the run that a sweep names."""
     return float(json.loads((output / "best" / "run.json").read_text())["progress"]["curve"][-1]["ratio"])
@@ -157,12 +180,13 @@ def test_killed_sweep_goes_on_and_its_best_is_exported(tmp_path: Path) -> None:
     with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
         assert begun.stdout.readline() == "PosetRL-v0 ppo: 2 trials, a line for each of their validations\n"
-        assert begun.stdout.readline().startswith("trial ")
+        assert validation(begun.stdout)
         begun.send_signal(signal.SIGKILL)
     done = subprocess.run(command(output, *options, "--resume"), capture_output=True, text=True, timeout=SECONDS, check=True)
     assert f"best checkpoint: {output}" in done.stdout
     analysis = ExperimentAnalysis(str(output))
     assert [result["updates"] for result in analysis.results.values()] == [2, 2]
+    assert updates_of_running(output) == []
     assert best_ratio(output) == pytest.approx(min(frame["ratio"].min() for frame in analysis.trial_dataframes.values()))
     subprocess.run([*mlcb("export"), str(output / "best"), str(tmp_path / "policy")], timeout=SECONDS, check=True, capture_output=True)
     assert OnnxPolicy(tmp_path / "policy").env_arguments["max_steps"] == 15
@@ -190,11 +214,10 @@ def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) ->
     with subprocess.Popen(command(output, *options), stdout=subprocess.PIPE, text=True, start_new_session=True) as begun:
         assert begun.stdout is not None
         assert "trials, a line for each" in begun.stdout.readline()
-        lines = [begun.stdout.readline() for _ in range(os.cpu_count() or 1)]
-        lines.append(begun.stdout.readline())  # of a trial that has a checkpoint
+        for _ in range(1 + (os.cpu_count() or 1)):  # the last one is of a trial that has a checkpoint
+            assert validation(begun.stdout)
         begun.send_signal(signal.SIGINT)
         told = begun.communicate(timeout=SECONDS)[0]
-    assert all(line.startswith("trial ") for line in lines)
     assert begun.returncode == 130
     assert "none yet" in told
     assert f"`mlcb sweep posetrl --output {output} --resume` goes on" in told

@@ -73,6 +73,7 @@ def join_ray(address: str) -> None:
 def _prepare() -> None:
     """Set what holds for this process, whoever starts Ray."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")  # with Ray's 15, environments and trials wait for all that runs beside them
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
     limit_threads()

@@ -118,7 +118,7 @@ class Sweep:
         if not self._is_saved(output):
             return self._tuner(output, callbacks)
         self._start_ray()
-        return Tuner.restore(str(output.absolute()), self._trainable(), resume_unfinished=True, restart_errored=True)
+        return Tuner.restore(str(output.absolute()), self._trainable(output), resume_unfinished=True, restart_errored=True)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"algorithm": self.recipe.algorithm}
@@ -148,7 +148,7 @@ class Sweep:
         )
         self._start_ray()
         output.mkdir(parents=True, exist_ok=True)
-        return Tuner(self._trainable(), param_space=space, tune_config=how, run_config=where)
+        return Tuner(self._trainable(output), param_space=space, tune_config=how, run_config=where)
 
     @staticmethod
     def _is_saved(output: Path) -> bool:
@@ -162,8 +162,9 @@ class Sweep:
     def _start_ray(self) -> None:
         start_ray(self.recipe.processes, cpus=os.cpu_count())
 
-    def _trainable(self) -> Any:
-        training = tune.with_parameters(Trial, environment=self.environment, recipe=self.recipe, validation=self.validation, budget=self.budget)
+    def _trainable(self, output: Path) -> Any:
+        declared = {"environment": self.environment, "recipe": self.recipe, "validation": self.validation, "budget": self.budget}
+        training = tune.with_parameters(Trial, **declared, sweep=output.absolute())
         bundles = [{"CPU": 1} for _ in range(self.recipe.processes)]
         return tune.with_resources(training, tune.PlacementGroupFactory(bundles))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The outcomes of a sweep: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,21 +24,21 @@ class Outcome:
 
     Args:
         values: the searched hyperparameters.
-        curve: the environment steps and the ratio of each validation.
+        curve: the updates, the environment steps and the ratio of each validation.
         kept: the ratio of the best checkpoint that is kept, and its folder; None where there is none.
         error: the last line of what ended it; empty where nothing did.
     """
 
     trial: str
     values: Mapping[str, Any]
-    curve: Sequence[tuple[int, float]]
+    curve: Sequence[tuple[int, int, float]]
     kept: tuple[float, Path] | None
     error: str
 
     @property
     def best(self) -> float:
         """The lowest ratio of its validations; infinite where there is none."""
-        return min((ratio for _, ratio in self.curve), default=float("inf"))
+        return min((ratio for *_, ratio in self.curve), default=float("inf"))
 
 
 def outcomes(results: ResultGrid) -> list[Outcome]:
@@ -60,26 +61,33 @@ def read_outcomes(folder: Path) -> list[Outcome]:
 
 def _outcome(result: Result) -> Outcome:
     told = result.metrics_dataframe
-    rows = [] if told is None or told.empty else told.drop_duplicates("training_iteration", keep="last")[["steps", RATIO]].itertuples(index=False)
+    validated = None if told is None or told.empty else told.drop_duplicates("training_iteration", keep="last")[["updates", "steps", RATIO]]
+    rows = [] if validated is None else validated.itertuples(index=False)
     kept = [(metrics[RATIO], Path(checkpoint.path)) for checkpoint, metrics in result.best_checkpoints or []]
     return Outcome(
         trial=str((result.metrics or {}).get("trial_id", Path(result.path).name)),
-        values=result.config or {},
-        curve=[(int(steps), float(ratio)) for steps, ratio in rows],
+        values=result.config or drawn(Path(result.path)),
+        curve=[(int(updates), int(steps), float(ratio)) for updates, steps, ratio in rows],
         kept=min(kept, default=None),
         error=str(result.error).strip().splitlines()[-1] if result.error else "",
     )
 
 
+def drawn(trial: Path) -> dict[str, Any]:
+    """Return the hyperparameters of a trial without a validation, from its folder."""
+    written = trial / "params.json"
+    return dict(json.loads(written.read_text())) if written.exists() else {}
+
+
 def table(found: Sequence[Outcome]) -> Table:
     """Return a row for each trial."""
     names = list(found[0].values) if found else []
-    made = Table("trial", *names, "validations", "steps", "best ratio", "last ratio", title="trials, the best first", title_justify="left")
+    made = Table("trial", *names, "validations", "updates", "steps", "best ratio", "last ratio", title="trials, the best first", title_justify="left")
     for outcome in found:
-        steps, last = outcome.curve[-1] if outcome.curve else (0, None)
-        shown = [_text(outcome.values.get(name)) for name in names]
+        updates, steps, last = outcome.curve[-1] if outcome.curve else (0, 0, None)
+        shown = [_text(outcome.values.get(name, "")) for name in names]
         ratios = [outcome.error or "none yet", ""] if last is None else [f"{outcome.best:.4f}", f"{last:.4f}"]
-        made.add_row(outcome.trial, *shown, str(len(outcome.curve)), str(steps), *ratios)
+        made.add_row(outcome.trial, *shown, str(len(outcome.curve)), str(updates), str(steps), *ratios)
     return made
 
 
@@ -105,7 +113,7 @@ def draw(path: Path, found: Sequence[Outcome]) -> None:
     colours = [colormaps["viridis"](norm(outcome.best)) for outcome in tried]
     with picture(path, (10, 9), rows=2) as (figure, (curves, parallel)):
         for outcome, colour in zip(tried, colours, strict=True):
-            curves.plot(*zip(*outcome.curve, strict=True), color=colour, marker=".", linewidth=1)
+            curves.plot(*zip(*(point[1:] for point in outcome.curve), strict=True), color=colour, marker=".", linewidth=1)
         curves.set(title="validation", xlabel="environment steps", ylabel="ratio to LLVM's own heuristic")
         _draw_parallel(parallel, tried, colours)
         figure.colorbar(ScalarMappable(norm, "viridis"), ax=[curves, parallel], label="best ratio of the trial")

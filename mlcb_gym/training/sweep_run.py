@@ -2,6 +2,9 @@
 """A sweep from its beginning to the best checkpoint, with a line for each validation."""
 
 import os
+import time
+from datetime import timedelta
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,13 @@ from rich.console import Console
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.training.checkpoints import Checkpoints
 from mlcb_gym.training.learnable import check_learns, find_programs
+from mlcb_gym.training.progress import Display
 from mlcb_gym.training.sweep import Sweep, check_folder
 from mlcb_gym.training.sweep_results import PICTURE, draw, link_best, outcomes, table
+from mlcb_gym.training.trial import updates_of_running
+
+LINE_SECONDS = 20.0
+"""The interval of lines on the trials that run, where there is no terminal."""
 
 
 def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = False) -> Path | None:
@@ -36,7 +44,9 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
         lines = [Lines(sweep.trials)]
         tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)
         os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # Tune's banner, printed whatever the verbosity
-        results = tuner.fit()
+        with Display(console, "trials begin", seconds=LINE_SECONDS) as display:
+            display.status = Status(sweep, output)
+            results = tuner.fit()
     found = outcomes(results)
     console.print(table(found))
     best = link_best(output, found)
@@ -50,6 +60,19 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
 
 def _ended(results: ResultGrid) -> int:
     return sum(bool(result.error or (result.metrics or {}).get("done")) for result in results)
+
+
+class Status:
+    """The line of the display: how long the sweep has run, and how far its trials are."""
+
+    def __init__(self, sweep: Sweep, output: Path) -> None:
+        self._output, self._begun = output, time.monotonic()
+        self._of = f" of {sweep.budget.iterations:g}" if isfinite(sweep.budget.iterations) else ""
+
+    def __call__(self) -> str:
+        elapsed, updates = timedelta(seconds=round(time.monotonic() - self._begun)), updates_of_running(self._output)
+        told = ", ".join(f"{count}{self._of}" for count in updates)
+        return f"{elapsed}: {len(updates)} trials run, updates {told}" if updates else f"{elapsed}: trials begin"
 
 
 class Lines(tune.Callback):

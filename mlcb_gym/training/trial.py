@@ -2,12 +2,14 @@
 """A trial of a sweep: a training that Ray Tune steps from one validation to the next."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from ray import tune
 
+from mlcb_gym import atomic
 from mlcb_gym.training.checkpoints import ALGORITHM, read_run
 from mlcb_gym.training.loop import Budget
 from mlcb_gym.training.recipe import Recipe
@@ -18,14 +20,20 @@ from mlcb_gym.training.training_env import Environment
 
 RATIO = "ratio"
 """What trials are compared by: the ratio of the last validation, the lower the better."""
+UPDATES = "updates"
+"""The file in the folder of a trial that holds its updates so far, while it runs."""
 
 
 class Trial(tune.Trainable):
     """The training of one trial: an iteration, as Tune counts, is the updates up to the next validation."""
 
-    def setup(self, config: Mapping[str, Any], *, environment: Environment, recipe: Recipe, validation: Sequence[str], budget: Budget) -> None:
+    def setup(
+        self, config: Mapping[str, Any], *, environment: Environment, recipe: Recipe, validation: Sequence[str], budget: Budget, sweep: Path
+    ) -> None:
         self.budget = budget
         self.trainer = Trainer.begin(environment, with_values(recipe, config), validation)
+        self._updates = sweep / Path(self.logdir).name / UPDATES
+        self._tell()
 
     def step(self) -> dict[str, Any]:
         progress, every = self.trainer.progress, self.budget.validate_every
@@ -33,6 +41,7 @@ class Trial(tune.Trainable):
         scalars: Mapping[str, float] = {}
         while progress.iteration < due and progress.seconds < self.budget.seconds:
             scalars = self.trainer.update().scalars
+            self._tell()
         self.trainer.validate()
         told = {RATIO: progress.curve[-1]["ratio"], "best_ratio": progress.best_ratio, "updates": progress.iteration, "steps": progress.steps}
         over = progress.iteration >= self.budget.iterations or progress.seconds >= self.budget.seconds
@@ -51,4 +60,17 @@ class Trial(tune.Trainable):
             learner._set_optimizer_lr(optimizer, lr=schedule.get_current_value())
 
     def cleanup(self) -> None:
+        self._updates.unlink(missing_ok=True)
         self.trainer.close()
+
+    def _tell(self) -> None:
+        atomic.write(self._updates, str(self.trainer.progress.iteration))
+
+
+def updates_of_running(sweep: Path) -> list[int]:
+    """Return the updates so far of each trial that runs, in the folder of their sweep."""
+    found = []
+    for told in sweep.glob(f"*/{UPDATES}"):
+        with suppress(FileNotFoundError):  # it has just ended
+            found.append(int(told.read_text()))
+    return sorted(found)
