@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from posixpath import normpath
 
@@ -39,14 +40,15 @@ def licences(corpus: str) -> dict[str, list[str]]:
         compiled[module.project].add(module.source)
     with tempfile.TemporaryDirectory() as folder:
         for source in collection(corpus).sources:
-            if files := {normpath(f"{source.root}/{file}") for file in compiled[source.name]}:
-                unpack(source, Path(folder, source.name), lambda name, files=files: _is_wanted(normpath(name), files))
+            if files := {normpath(f"{source.root}/{file}") for file in compiled.get(source.name, ())}:
+                unpack(source, Path(folder, source.name), partial(_is_wanted, files))
         found = checked(Path(folder))
-    return {project: of_project(found[project]) or ["not found: see its sources"] for project in compiled if compiled[project]}
+    return {project: of_project(found[project]) or ["not found: see its sources"] for project in compiled}
 
 
-def _is_wanted(name: str, files: Collection[str]) -> bool:
-    return name.partition("/")[2] in files or bool(WHOLE.fullmatch(name))
+def _is_wanted(files: Collection[str], name: str) -> bool:
+    path = normpath(name)
+    return path.partition("/")[2] in files or bool(WHOLE.fullmatch(path))
 
 
 def of_project(found: dict[str, str]) -> list[str]:
