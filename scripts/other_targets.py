@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compile the programs that ship for other targets, run them under qemu, and print how large they are beside stock's."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from scripts.projects.recipe import ALLOCATION, CODE, FUNCTIONS, PASSES, Way
 
 TARGETS = {"aarch64-linux-gnu": "qemu-aarch64", "riscv64-linux-gnu": "qemu-riscv64"}
 """The program that runs each."""
+PACKAGES = "qemu-user gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu"
+"""What has them, and the C libraries of the targets, in Debian."""
 
 STOCK = Way("-Oz")
 WAYS = (
@@ -72,6 +75,9 @@ def rows(programs: Sequence[Path], folder: Path) -> Iterator[tuple[str, list[flo
 
 def main() -> int:
     """Print a table in Markdown."""
+    if missing := [name for target, runs in TARGETS.items() for name in (f"{target}-gcc", runs) if shutil.which(name) is None]:
+        print(f"{', '.join(missing)}: not found, expected Debian's packages {PACKAGES}", file=sys.stderr)
+        return 1
     programs = [program for split in ("train", "validation", "test") for program in corpora.embedded(f"embedded/{split}")]
     print(f"| size / -Oz, {len(programs)} programs | {' | '.join(TARGETS)} |", "|---|" + "---|" * len(TARGETS), sep="\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="mlcb-") as folder:

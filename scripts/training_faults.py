@@ -110,7 +110,7 @@ class Training:
     def __init__(self, folder: Path) -> None:
         self.run = folder / "run"
         self._log = (folder / "log").open("w")
-        self._environment = os.environ | {MARK: str(os.getpid()), "RAY_worker_niceness": "0"}  # or Ray's processes wait for all others
+        self._environment = os.environ | {MARK: str(os.getpid())}
         self.servers = [self._serve("grpc://127.0.0.1:0") for _ in range(2)]
         self.driver = self._train()
 

@@ -215,11 +215,40 @@ static inline __attribute__((always_inline)) int order(unsigned long n) {
 int of_a_page(void) { return order(4096); }
 """
 
+WARNED = """
+extern void never(void) __attribute__((warning("called")));
+int sum(void) {
+  int a[4] = {1, 2, 3, 4}, s = 0;
+  for (int i = 0; i < 4; i++) s += a[i];
+  if (s != 10) never();
+  return s;
+}
+"""
 
+IMMEDIATE = """
+int add(int x) {
+  int r, n = 0;
+  for (int i = 0; i < 3; i++) n += 2;
+  __asm__("addl %2, %0" : "=r"(r) : "0"(x), "i"(n));
+  return r;
+}
+"""
+
+
+@pytest.mark.parametrize("text", [REFUSED, WARNED, IMMEDIATE], ids=["error", "warning", "immediate"])
 @pytest.mark.parametrize("level", ["-O1", "-O2", "-Oz"])
-def test_call_that_stock_proves_unreached_is_no_error(config: Path, level: str, tmp_path: Path) -> None:
-    (tmp_path / "refused.c").write_text(REFUSED)
-    clang(config, tmp_path, level, "-c", "refused.c", "-o", "refused.o")
+def test_what_stock_proves_is_no_error(config: Path, text: str, level: str, tmp_path: Path) -> None:
+    (tmp_path / "proved.c").write_text(text)
+    clang(config, tmp_path, level, "-Werror", "-c", "proved.c", "-o", "proved.o")
+
+
+@pytest.mark.parametrize("task", ["function_size", "function_posetrl"])
+def test_candidates_are_compared_where_objects_are_not_elf(task: str, tmp_path: Path) -> None:
+    (tmp_path / "bounds.c").write_text(BOUNDS)
+    config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()[task]], candidates=2)
+    said = clang(config, tmp_path, "--target=x86_64-w64-mingw32", "-Oz", "-Rpass=mlcb", "-c", "bounds.c", "-o", "bounds.o").stderr
+    assert re.search(r"candidate 1: \d+ bytes, .*; kept: ", said)
+    assert "failed" not in said
 
 
 def test_options_of_the_user_stand(config: Path, source: Path) -> None:

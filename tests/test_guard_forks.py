@@ -110,6 +110,14 @@ def test_an_error_of_the_backend_is_said_as_stock_says_it(source: str, flags: tu
     assert os.listdir(tmp_path / "guarded") == ["source.c"]
 
 
+@pytest.mark.parametrize("option", ["-stop-after=prologepilog", "-stop-before=machine-cp"])
+def test_machine_code_in_the_middle_is_written_as_by_stock(option: str, guarded: Path, tmp_path: Path) -> None:
+    program = corpora.embedded("embedded/validation")[0]
+    done = compile_in(tmp_path, guarded, "-c", "-w", "-mllvm", option, program, "-o", "out.mir")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "out.mir").read_text().startswith("--- |")
+
+
 @pytest.mark.parametrize("output", ["/dev/null", "-"])
 def test_an_object_goes_where_it_is_told(output: str, guarded: Path, tmp_path: Path) -> None:
     program = corpora.embedded("embedded/validation")[0]
@@ -135,6 +143,20 @@ class Slots:
         back = os.read(self.slots, 10) if self.tokens else b""
         os.close(self.slots)
         return back == b"+" * self.tokens
+
+
+def test_make_that_shares_no_slots_is_lent_none(configs: Configs, tmp_path: Path) -> None:
+    """GNU make 4.3 names its descriptors to every recipe, and closes them to most; the object's own file may have their numbers."""
+    (tmp_path / "long.c").write_text(LONG)
+    built = command(configs["posetrl inliner"], *Slots.at_once, "-c", "long.c")
+    most = 0
+    with subprocess.Popen(
+        built, cwd=tmp_path, env=os.environ | {"MAKEFLAGS": " -j4 --jobserver-auth=3,4"}, stderr=subprocess.PIPE, text=True
+    ) as compiler:
+        while compiler.poll() is None:
+            most = max(most, len(processes.listed(compiler.pid)))
+        assert (compiler.returncode, compiler.communicate()[1]) == (0, "")
+    assert most < 3  # the one at work, and the one that it was forked from
 
 
 @pytest.mark.parametrize(("tokens", "forks"), [(None, 3), (1, 2), (0, 1)], ids=["no make", "one token", "none"])

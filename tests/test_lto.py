@@ -39,7 +39,7 @@ CONFIGURATIONS = {
     **{f"{task} guarded": ((task,), True) for task in (*GUARDABLE, "function_posetrl")},
     "all guarded": (GUARDABLE, True),
 }
-NOBODY = "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; here nobody does\n"
+NOBODY = "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; nobody does in this bitcode\n"
 
 
 def configuration(folder: Path, tasks: Sequence[str], *, guard: bool = False, lto: bool = True) -> Path:
@@ -103,6 +103,20 @@ def test_always_inline_holds_across_files(kind: str, tmp_path: Path) -> None:
     clang(configuration(tmp_path, ["posetrl"]), tmp_path, "-O1", f"-flto={kind}", "main.c", "seven.c", "-o", "program")
     assert run(["./program"], tmp_path).stdout == ""
     assert "call" not in run([toolchain.tool("llvm-objdump"), "-d", "--disassemble-symbols=main", "program"], tmp_path).stdout
+
+
+def test_cache_of_a_thin_link_keeps_policies_apart(sources: list[str], tmp_path: Path) -> None:
+    def linked(config: Path | None, output: str, *options: str) -> bytes:
+        clang(config, tmp_path, "-Oz", "-flto=thin", "-fuse-ld=lld", *sources, "-o", output, *options)
+        return (tmp_path / output).read_bytes()
+
+    cached = f"-Wl,--thinlto-cache-dir={tmp_path / 'cache'}"
+    made = [write_clang_config(tmp_path / f"{task}.cfg", [shipped()[task]], lto=True) for task in ("function_posetrl", "priority")]
+    configs = [None, *made]
+    own = [linked(config, "own") for config in configs]
+    assert len(set(own)) == 3
+    assert [linked(config, "cached", cached) for config in configs] == own
+    assert [linked(config, "again", cached) for config in configs] == own
 
 
 @pytest.mark.parametrize(("task", "guard"), [("inliner", True), ("posetrl", False), ("function_posetrl", False)])

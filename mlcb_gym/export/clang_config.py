@@ -69,10 +69,10 @@ def write_clang_config(
     options += _guarding(candidates, jobs) if guard else []
     one_thread = lto and (guard or any(policy.sets_options for policy in chosen))  # trials are forks, and options are one to all threads
     options += ["-mlcb-one-thread"] * one_thread
-    if "{digest}" in path.name:
-        path = path.with_name(path.name.replace("{digest}", _digest(policies, options)))
+    digest = _digest(policies, options) if lto or "{digest}" in path.name else ""
+    path = path.with_name(path.name.replace("{digest}", digest))
     plugin = place(toolchain.plugin())
-    linking = _plugin_of_linker(path, plugin, options) if lto else []
+    linking = [*_plugin_of_linker(path, plugin, options), *_key_of_cache(digest)] if lto else []
     linking += ["$-Wl,--thinlto-jobs=1"] * one_thread
     # Clang hands -mllvm itself to its assembler too, which loads no plugin.
     compiling = [
@@ -140,6 +140,11 @@ def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) ->
     with replacing(link) as unfinished:
         unfinished.symlink_to(str(plugin).removeprefix(f"{BESIDE}/"))
     return ["-fuse-ld=lld", f"$-Wl,--load-pass-plugin={BESIDE}/{link.name}"]
+
+
+def _key_of_cache(digest: str) -> list[str]:
+    """Return an option that only keeps objects of other policies, and of none, apart in the cache of a thin link: its key has LLVM's options, not ours."""
+    return [f"$-Wl,-mllvm,-rng-seed={int(digest, 16)}"]
 
 
 def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:

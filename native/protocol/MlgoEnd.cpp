@@ -20,6 +20,7 @@ Expected<Message> MlgoEnd::receive(Deadline Until) {
 }
 
 Expected<bool> MlgoEnd::readable(Deadline Until) {
+  bool Heard = false;
   while (!Pending) {
     if (!Link) // nothing more is read, although the decoder may hold some
       return fail(ErrorKind::PeerGone, "the channel is closed");
@@ -28,6 +29,8 @@ Expected<bool> MlgoEnd::readable(Deadline Until) {
       Pending = Unexpected(Record.error());
     else if (*Record)
       take(std::move(**Record));
+    else if (std::exchange(Heard, true) && Clock::now() >= Until) // one that speaks without end and never asks
+      return false;
     else if (auto More = listen(Until); !More || !*More)
       return More;
   }

@@ -104,11 +104,12 @@ Expected<void> RemoteRunner::sendState(FrameKind Kind, size_t Agent, uint8_t Fla
   return Link.sendPieces(Kind, State.Pieces, after(Options.SendSeconds), static_cast<uint8_t>(Agent), Flags);
 }
 
-/// The learner's turn: the compiler's clock stands still.
-Expected<Frame> RemoteRunner::waitForFrame() {
+/// The learner's turn, to read and to answer: the compiler's clock stands still.
+Expected<Frame> RemoteRunner::exchange(size_t Agent, bool Sends) {
   if (Options.EndTurn)
     Options.EndTurn();
-  auto Got = Link.receive(after(Options.IdleSeconds));
+  const auto Sent = Sends ? sendState(FrameKind::Observation, Agent, 0) : Expected<void>();
+  auto Got = Sent ? Link.receive(after(Options.IdleSeconds)) : Expected<Frame>(Unexpected(Sent.error()));
   if (Options.BeginTurn)
     Options.BeginTurn();
   return Got;
@@ -118,10 +119,7 @@ Expected<Frame> RemoteRunner::waitForFrame() {
 Expected<Frame> RemoteRunner::awaitAnswer(size_t Agent) {
   bool Resend = !becomesSnapshot();
   for (;;) {
-    if (Resend)
-      if (auto Sent = sendState(FrameKind::Observation, Agent, 0); !Sent)
-        return Unexpected(Sent.error());
-    auto Got = waitForFrame();
+    auto Got = exchange(Agent, Resend);
     if (!Got || Got->Kind == FrameKind::Advice)
       return Got;
     if (Got->Kind == FrameKind::Bye) {

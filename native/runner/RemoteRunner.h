@@ -77,7 +77,7 @@ private:
   Expected<void> greet();
   Expected<void> sendState(FrameKind Kind, size_t Agent, uint8_t Flags);
   Expected<Frame> awaitAnswer(size_t Agent);
-  Expected<Frame> waitForFrame();
+  Expected<Frame> exchange(size_t Agent, bool Sends);
   Expected<bool> answerFork(FileDescriptor Episode);
   bool becomesSnapshot();
   Expected<void> delegate(const Frame &Sent);

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -55,10 +56,13 @@ ObjectReport measured(const Module &M, measure::Measurer &Target, ArrayRef<std::
 void tellAbout(std::vector<std::string> Functions) { ToldAbout = std::move(Functions); }
 
 void holdObject(Module &M) {
-  if (HeldFork::isHeld())
-    gateObjects(
-        M.getTargetTriple(), [&M](const MCAssembler &Layout) { remark("Guard", askToFinish(reportOf(M, Layout, ToldAbout).text()), M); },
-        HeldFork::refuse);
+  if (!HeldFork::isHeld())
+    return;
+  if (!TargetPassConfig::willCompleteCodeGenPipeline()) // MIR is written then, through no gate
+    HeldFork::refuse();
+  gateObjects(
+      M.getTargetTriple(), [&M](const MCAssembler &Layout) { remark("Guard", askToFinish(reportOf(M, Layout, ToldAbout).text()), M); },
+      HeldFork::refuse);
 }
 
 void endBeforeWriting(PassBuilder &Builder) {

@@ -7,6 +7,9 @@
 #include "llvm/pipeline/PassRunner.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -49,14 +52,32 @@ struct Pipeline {
 /// The last pass of every pipeline of a level.
 constexpr StringLiteral Last = "AnnotationRemarksPass";
 
-/// Whether functions are called that clang refuses to see called.
-bool callsRefused(const Module &M) {
-  return any_of(M, [](const Function &F) { return F.hasFnAttribute("dontcall-error") && !F.use_empty(); });
+/// Whether clang says something about calls of the function.
+bool isReported(const Function &F) { return F.hasFnAttribute("dontcall-error") || F.hasFnAttribute("dontcall-warn"); }
+
+/// Whether inline assembly has an operand that must be a constant, and is none yet.
+bool lacksConstant(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  const auto *Assembly = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
+  if (!Assembly)
+    return false;
+  unsigned Next = 0;
+  return any_of(Assembly->ParseConstraints(), [&](const InlineAsm::ConstraintInfo &Constraint) {
+    if (!Constraint.hasArg())
+      return false;
+    const Value *Operand = Call->getArgOperand(Next++);
+    return is_contained({"i", "n"}, join(Constraint.Codes, ",")) && !isa<Constant>(Operand);
+  });
 }
 
-/// Runs stock's optimizations, too, where they may prove that a call is never reached which a policy's leave.
-void removeRefusedCalls(Module &M, OptimizationLevel At) {
-  if (!callsRefused(M))
+/// Whether clang would say what it does not say of stock's code: of a call that is never reached, or of a value that is no constant.
+bool mayBeReported(const Module &M) {
+  return any_of(M, [](const Function &F) { return (isReported(F) && !F.use_empty()) || any_of(instructions(F), lacksConstant); });
+}
+
+/// Runs stock's optimizations, too, where they may remove what clang reports and a policy's leave.
+void removeReported(Module &M, OptimizationLevel At) {
+  if (!mayBeReported(M))
     return;
   if (auto Target = PolicySet::measurerFor(M, measure::Setup::WhenMeasured))
     PassRunner((*Target)->targetMachine()).run(Level::of(At).Pipeline, M);
@@ -74,7 +95,7 @@ public:
     Modules.invalidate(M, AlwaysInlinerPass().run(M, Modules)); // what a full link leaves to its inliner
     const HostScope Inside(Builder, At);
     With.Optimize(M);
-    removeRefusedCalls(M, At);
+    removeReported(M, At);
     Now.LeavesOut = true;
     return PreservedAnalyses::none();
   }

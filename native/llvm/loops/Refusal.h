@@ -30,7 +30,4 @@ llvm::StringRef nameOf(Refusal Why);
 /// The rest of a sentence that begins with "loop not distributed: ".
 llvm::StringRef describe(Refusal Why);
 
-/// Loops left as they are, by reason.
-using RefusalCounts = std::array<unsigned, NumRefusals>;
-
 } // namespace mlcb::loops

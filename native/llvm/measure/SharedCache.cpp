@@ -6,6 +6,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <cerrno>
+#include <mutex>
 #include <sys/mman.h>
 #include <vector>
 
@@ -28,22 +29,24 @@ static uint64_t checksum(Key K, ArrayRef<uint64_t> Value) {
   return xxh3_64bits({reinterpret_cast<const uint8_t *>(Record.data()), sizeof(Record)}) | 1;
 }
 
-/// All caches of this process.
-static std::vector<std::pair<void *, size_t>> &mappings() {
-  static std::vector<std::pair<void *, size_t>> All;
-  return All;
-}
+/// All caches of this process; each thread of a thin link has its own.
+static struct {
+  std::mutex Lock;
+  std::vector<std::pair<void *, size_t>> All;
+} Mappings;
 
 Expected<SharedCache> SharedCache::create(size_t Bytes) {
   void *Memory = mmap(nullptr, Bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Memory == MAP_FAILED)
     return createStringError(errnoAsErrorCode(), "size cache: cannot map %zu bytes", Bytes);
-  mappings().emplace_back(Memory, Bytes);
+  const std::lock_guard Alone(Mappings.Lock);
+  Mappings.All.emplace_back(Memory, Bytes);
   return SharedCache(static_cast<Header *>(Memory), Bytes);
 }
 
 void SharedCache::abandonAll() {
-  for (const auto &[Memory, Bytes] : mappings())
+  const std::lock_guard Alone(Mappings.Lock);
+  for (const auto &[Memory, Bytes] : Mappings.All)
     munmap(Memory, Bytes);
 }
 
@@ -56,7 +59,8 @@ SharedCache::SharedCache(SharedCache &&Other) noexcept
 SharedCache::~SharedCache() {
   if (!Shared)
     return;
-  erase_if(mappings(), [&](const auto &Mapping) { return Mapping.first == Shared; });
+  const std::lock_guard Alone(Mappings.Lock);
+  erase_if(Mappings.All, [&](const auto &Mapping) { return Mapping.first == Shared; });
   munmap(Shared, MappedBytes);
 }
 

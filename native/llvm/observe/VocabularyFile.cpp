@@ -73,7 +73,7 @@ private:
       return false;
     std::vector<double> &Vector = Into[Key];
     return list('[', ']', [&] {
-      double Number;
+      double Number = 0;
       Text = Text.ltrim();
       auto [Rest, Failed] = std::from_chars(Text.begin(), Text.end(), Number);
       Text = Text.drop_front(static_cast<size_t>(Rest - Text.begin()));

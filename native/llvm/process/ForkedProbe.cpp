@@ -21,8 +21,7 @@ static bool Probing = false;
 bool isProbe() { return Probing; }
 
 [[noreturn]] static void runAndReport(llvm::function_ref<std::string()> Task, int Out, unsigned MaxSeconds) {
-  for (const int Signal : Deadly)
-    std::signal(Signal, SIG_DFL);
+  (void)makeSignalsDeadly();
   alarm(MaxSeconds);
   Probing = true;
   int Null = open("/dev/null", O_WRONLY);

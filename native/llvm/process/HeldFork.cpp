@@ -104,21 +104,6 @@ void heedChildren() {
   sigaction(SIGCHLD, &Default, nullptr);
 }
 
-using Handlers = std::array<struct sigaction, Deadly.size()>;
-
-/// Returns the handlers of before.
-Handlers makeSignalsDeadly() {
-  Handlers Before{};
-  struct sigaction Default{};
-  Default.sa_handler = SIG_DFL;
-  for (size_t I = 0; I < Deadly.size(); ++I) {
-    sigaction(Deadly[I], nullptr, &Before[I]);
-    if (Before[I].sa_handler != SIG_IGN)
-      sigaction(Deadly[I], &Default, nullptr);
-  }
-  return Before;
-}
-
 /// What the fork is held by.
 struct Hold {
   FileDescriptor Original; // the end of a socket

@@ -4,15 +4,34 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdlib>
+#include <sys/stat.h>
 
 using namespace llvm;
 
 namespace mlcb {
 
-/// Where make shares none, LLVM's client would say so in each process.
-static JobserverClient *clientOfMake() {
+/// The jobserver that make names, as FIFO or as descriptors; the last one counts.
+static std::optional<StringRef> namedByMake() {
   const char *Flags = std::getenv("MAKEFLAGS");
-  JobserverClient *Client = Flags && StringRef(Flags).contains("--jobserver-") ? JobserverClient::getInstance() : nullptr;
+  const auto [Before, Named] = StringRef(Flags ? Flags : "").rsplit("--jobserver-");
+  return Named.empty() ? std::nullopt : std::optional(Named.split('=').second.split(' ').first);
+}
+
+static bool isPipe(StringRef Descriptor) {
+  int Number;
+  struct stat Status;
+  return !Descriptor.getAsInteger(10, Number) && fstat(Number, &Status) == 0 && S_ISFIFO(Status.st_mode);
+}
+
+/// Whether this process may use it: make closes its descriptors to recipes that are not marked by +, and LLVM's client would take other files for them.
+static bool isShared(StringRef Named) {
+  const auto [Read, Write] = Named.split(',');
+  return Named.starts_with("fifo:") || (isPipe(Read) && isPipe(Write));
+}
+
+static JobserverClient *clientOfMake() {
+  const auto Named = namedByMake();
+  JobserverClient *Client = Named && isShared(*Named) ? JobserverClient::getInstance() : nullptr;
   if (Client)
     Client->tryAcquire(); // the first one is that of this process, and of whatever goes on in its place
   return Client;
@@ -23,7 +42,10 @@ static JobserverClient *slotsOfMake() {
   return Client;
 }
 
-JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? slotsOfMake() : nullptr) {}
+JobSlots::JobSlots(unsigned AtMost) : AtMost(AtMost), Make(AtMost > 1 ? slotsOfMake() : nullptr) {
+  if (!Make && namedByMake())
+    this->AtMost = 1; // make counts this process as one job, and lends it no more
+}
 
 bool JobSlots::take() {
   if (Taken.size() + 1 >= AtMost)

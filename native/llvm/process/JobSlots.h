@@ -8,7 +8,7 @@
 
 namespace mlcb {
 
-/// Slots for jobs of a process that is one job itself. Where make shares its own (a jobserver, in MAKEFLAGS), they are taken from these.
+/// Slots for jobs of a process that is one job itself. Where make has a jobserver (MAKEFLAGS), they are taken from its; none where it shares none.
 class JobSlots {
 public:
   /// At most so many jobs at once.

@@ -11,4 +11,9 @@ namespace mlcb {
 inline constexpr std::array Deadly = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT, SIGTRAP, SIGALRM, SIGTERM,
                                       SIGINT,  SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGSYS,  SIGUSR2, SIGPIPE};
 
+using Handlers = std::array<struct sigaction, Deadly.size()>;
+
+/// Has them end this process, but for those that are ignored; that of an alarm always. Returns the handlers of before.
+Handlers makeSignalsDeadly();
+
 } // namespace mlcb
