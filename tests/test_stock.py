@@ -23,7 +23,7 @@ from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import EVICTION, INLINER, PRIORITY, Episode, EpisodeRequest, Limits, ModelServer, StockSession, WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import TaskSpec
-from tests.support.processes import listed, signal_only
+from tests.support.processes import descriptors, listed, no_more_descriptors, signal_only
 from tests.support.stock import MODULE_INLINER, compilers, declare, inliner, opt
 
 #: Of the eviction advisor, [1, 33] each; the mask and the last, progress, are apart.
@@ -80,10 +80,10 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    descriptors, processes = len(os.listdir("/proc/self/fd")), set(listed(os.getpid()))
+    before, processes = descriptors("self"), set(listed(os.getpid()))
     yield
     assert list(scratch.iterdir()) == []
-    assert len(os.listdir("/proc/self/fd")) <= descriptors
+    assert no_more_descriptors(before)
     assert set(listed(os.getpid())) <= processes
 
 

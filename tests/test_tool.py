@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,12 @@ from mlcb_gym.session import Limits, plugin, tool_process
 from mlcb_gym.session.plugin import PluginSession
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS
-from tests.support.processes import signal_only
+from tests.support.processes import descriptors, no_more_descriptors, signal_only
 
 ACTIONS = [ENDLESS, "function(mem2reg)", "trigger-crash-module", "stop"]
 ENDLESS_ACTION, MEM2REG, CRASH, STOP = range(4)
 
 Make = Callable[..., PosetRLEnv]
-SETTLE_SECONDS = 5.0
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     """Makes environments on a program that may be inlined without end; after them nothing may be left."""
     bomb = tmp_path / "bomb.c"
     bomb.write_text(BOMB)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors("self")
 
     def new(keep: Path | None = None, **arguments: Any) -> PosetRLEnv:
         return PosetRLEnv(**{"session": PluginSession(keep=keep)} | arguments)
@@ -50,10 +48,7 @@ def make(tmp_path: Path, scratch: Path) -> Iterator[Make]:
     with making(new, programs=bomb, actions=ACTIONS, reward="none") as make:
         yield make
     assert list(scratch.iterdir()) == []
-    until = time.monotonic() + SETTLE_SECONDS
-    while len(os.listdir("/proc/self/fd")) > before and time.monotonic() < until:
-        time.sleep(0.01)  # threads of earlier tests in this process open files for moments
-    assert len(os.listdir("/proc/self/fd")) <= before
+    assert no_more_descriptors(before)
     assert compilers() == []
 
 

@@ -143,7 +143,7 @@ def _plugin_of_linker(path: Path, plugin: Path | str, options: Sequence[str]) ->
 
 
 def _key_of_cache(digest: str) -> list[str]:
-    """Return an option that only keeps objects of other policies, and of none, apart in the cache of a thin link: its key has LLVM's options, not ours."""
+    """Return an option that only keeps objects of other policies apart in the cache of a thin link: its key has LLVM's options, not ours."""
     return [f"$-Wl,-mllvm,-rng-seed={int(digest, 16)}"]
 
 

@@ -47,6 +47,14 @@ def descriptors(pid: int | str | None) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def no_more_descriptors(before: int, pid: int | str | None = "self") -> bool:
+    """Whether the process comes to have no more than before: other threads open files for moments."""
+    until = time.monotonic() + END_SECONDS
+    while descriptors(pid) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    return descriptors(pid) <= before
+
+
 def ends(watched: list[int]) -> bool:
     """Whether the processes of these pidfds end in time; closes the pidfds."""
     ended = [bool(select.select([fd], [], [], END_SECONDS)[0]) for fd in watched]
