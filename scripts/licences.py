@@ -43,7 +43,7 @@ def licences(corpus: str) -> dict[str, list[str]]:
             if files := {normpath(f"{source.root}/{file}") for file in compiled.get(source.name, ())}:
                 unpack(source, Path(folder, source.name), partial(_is_wanted, files))
         found = checked(Path(folder))
-    return {project: of_project(found[project]) or ["not found: see its sources"] for project in compiled}
+    return {project: of_project(found[project]) or [unknown(found[project])] for project in compiled}
 
 
 def _is_wanted(files: Collection[str], name: str) -> bool:
@@ -55,6 +55,12 @@ def of_project(found: dict[str, str]) -> list[str]:
     """Return the licences of a project, given those of its files by their paths."""
     told = Counter(said for path, said in found.items() if not WHOLE.fullmatch(path) and said != UNKNOWN)
     return [said for said, _ in (told or Counter(said for said in found.values() if said != UNKNOWN)).most_common()]
+
+
+def unknown(found: Collection[str]) -> str:
+    """Return what is said of a project of whose files, given by their paths, licensecheck knows no licence."""
+    files = sorted(path.rpartition("/")[2] for path in found if WHOLE.fullmatch(path))
+    return f"its own text: {', '.join(files)}" if files else "not found: see its sources"
 
 
 def checked(folder: Path) -> dict[str, dict[str, str]]:

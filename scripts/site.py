@@ -64,8 +64,8 @@ DOCUMENTS = {
 ORDER = ("Start", "Tutorials", "Guides", "Tasks", "Environments", "Policies", "Algorithms", "Corpora", "Results", "Commands", "Reference", "Inside")
 """The sections, as the navigation has them."""
 STYLE = "docs/site.css"
-IMAGES = ("docs/flow.svg", "docs/study/study.png")
-"""Pictures that documents show, beside those of their diagrams."""
+FILES = ("docs/flow.svg", "docs/study/study.png", "constraints.txt")
+"""What documents show or link and is no page, beside the pictures of their diagrams."""
 EXAMPLES = 3
 """The most that the page of a command has."""
 MODULES = (
@@ -109,7 +109,7 @@ def main() -> None:
         place = BUILD / "pages" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
-    for file in (*IMAGES, STYLE, *diagrams.drawn()):
+    for file in (*FILES, STYLE, *diagrams.drawn()):
         shutil.copy(ROOT / file, BUILD / "pages")
     navigation = [{name: [{TITLES[path]: path} if path in TITLES else path for path in sections[name]]} for name in ORDER]
     (BUILD / "mkdocs.yml").write_text(yaml.safe_dump({"INHERIT": "../mkdocs.yml", "docs_dir": "pages", "site_dir": "site", "nav": navigation}))
@@ -152,7 +152,7 @@ def relinked(text: str, path: str, places: Mapping[str, str]) -> str:
         file = normpath(f"{Path(path).parent.as_posix()}/{target}")
         if not (ROOT / file).exists():
             raise FileNotFoundError(f"{path}: a link to {found[2]}, which is no file of the tree")
-        page = Path(file).name if file in IMAGES else places.get(file)
+        page = Path(file).name if file in FILES else places.get(file)
         if page:
             return f"[{found[1]}]({relpath(page, Path(places[path]).parent.as_posix())}{hash_}{anchor})"
         return f"`{file}`" if found[1].strip("`") in file else f"{found[1]} (`{file}`)"

@@ -21,7 +21,7 @@ from mlcb_gym.training.hyperparameters import hyperparameters
 from mlcb_gym.training.registry import algorithms, recipe_class
 from scripts.diagrams import FOLDER
 from scripts.interval_plot import Ratio, plot, ratios
-from scripts.site import DOCUMENTS, IMAGES, MODULES, ORDER, TITLES, documents, drawn, generated, page_of, relinked
+from scripts.site import DOCUMENTS, FILES, MODULES, ORDER, TITLES, documents, drawn, generated, page_of, relinked
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTED = (type, FunctionType, MethodType, property, cached_property)
@@ -61,7 +61,7 @@ def test_link_to_a_document_is_one_to_its_page_and_to_a_folder_its_name() -> Non
 
 def test_navigation_names_pages_and_pictures_that_exist() -> None:
     assert TITLES.keys() <= set(page_of().values()) | generated()["Reference"].keys()
-    assert [image for image in IMAGES if not (ROOT / image).exists()] == []
+    assert [file for file in FILES if not (ROOT / file).exists()] == []
 
 
 @pytest.mark.parametrize("path", [path for paths in DOCUMENTS.values() for path in paths])

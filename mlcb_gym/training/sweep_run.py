@@ -66,13 +66,16 @@ class Status:
     """The line of the display: how long the sweep has run, and how far its trials are."""
 
     def __init__(self, sweep: Sweep, output: Path) -> None:
-        self._output, self._begun = output, time.monotonic()
+        self._output, self._begun, self._waits_for = output, time.monotonic(), "trials"
         self._of = f" of {sweep.budget.iterations:g}" if isfinite(sweep.budget.iterations) else ""
 
     def __call__(self) -> str:
         elapsed, updates = timedelta(seconds=round(time.monotonic() - self._begun)), updates_of_running(self._output)
+        if not updates:
+            return f"{elapsed}: {self._waits_for} begin"
+        self._waits_for = "the next trials"
         told = ", ".join(f"{count}{self._of}" for count in updates)
-        return f"{elapsed}: {len(updates)} trials run, updates {told}" if updates else f"{elapsed}: trials begin"
+        return f"{elapsed}: {len(updates)} trials run, updates {told}"
 
 
 class Lines(tune.Callback):

@@ -4,7 +4,7 @@
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,7 +56,7 @@ class Trainer:
         self._model = watch_model(algorithm)
         self._seconds, self._errors = 0.0, 0
         with ExitStack() as stack:
-            stack.callback(shutil.rmtree, algorithm.logdir, ignore_errors=True)
+            stack.callback(_remove_results, Path(algorithm.logdir))
             stack.callback(algorithm.stop)
             validation = run.environment.of_programs.make(run.recipe.num_envs, programs=run.validation)
             stack.callback(validation.close)
@@ -211,6 +211,13 @@ class Trainer:
     @cached_property
     def _player(self) -> Callable[[PolicyNetwork], Decide]:
         return self.run.recipe.player(network_of(self.algorithm), self._validation[0])
+
+
+def _remove_results(folder: Path) -> None:
+    """Remove the folder of results that Tune makes for every algorithm, and that of all of them if no other is in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.parent.rmdir()
 
 
 def _take(runner: Any) -> Sampled:
