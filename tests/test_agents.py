@@ -213,3 +213,17 @@ def test_columns_are_what_the_record_says_and_not_what_an_observation_looks_like
     space = spaces.Dict({"rating": spaces.Box(0, 1, (3,), np.float32), MASK: spaces.MultiBinary(3)})
     kinds = [LogitsNetwork(space, spaces.Discrete(3), NetworkConfig(), Architecture(kind)) for kind in ("mlp", "columns")]
     assert [type(made.features) for made in kinds] == [Features, ColumnFeatures]
+
+
+def test_columns_are_standardised_over_those_that_may_be_chosen() -> None:
+    space = spaces.Dict({"cost": spaces.Box(-1e9, 1e9, (3,), np.float32), "own": spaces.Box(0, 2, (1,), np.int64), MASK: spaces.MultiBinary(3)})
+    architecture = Architecture("columns", {"cost": FeatureKind.COST}, heuristic="own")
+    features = ColumnFeatures(space, actions=3, architecture=architecture).eval()
+    observed = {"cost": torch.tensor([[0.1, 1e9, -4.0]]), "own": torch.tensor([[0]]), MASK: torch.tensor([[1, 1, 0]])}
+    cost, infinite = features(observed).view(3, -1)[:, :2].unbind(dim=1)
+    torch.testing.assert_close(cost, torch.asinh(torch.tensor([10.0, 0.0, -400.0])).clamp(-CLIP, CLIP))
+    assert infinite.tolist() == [0, 1, 0]
+    features.standardise(observed)
+    seen = features(observed).view(3, -1)
+    torch.testing.assert_close(seen[:2, :-3].mean(dim=0), torch.zeros(features.per_column - 3))
+    assert seen[:, -3:].tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 0]]

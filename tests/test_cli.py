@@ -257,7 +257,7 @@ class PacedEnv(CompilerEnv):
 WITHOUT_TRAINING = """
 import sys
 
-sys.modules.update(dict.fromkeys(("onnxscript", "ray", "safetensors", "scipy", "tensorboard", "torch")))  # as if they were not installed
+sys.modules.update(dict.fromkeys(("onnxscript", "ray", "safetensors", "tensorboard", "torch")))  # as if they were not installed
 from mlcb_gym.cli.main import main
 
 main()

@@ -52,6 +52,45 @@ void clip(const float *in, short *out, int n) {
   }
 }
 """
+COLD_CALL = """
+void grow(void *, long);
+void put(void *, const char *, long);
+int unescape(void *, const char *, long);
+long copy(void *to, const char *text, long size) {
+  long at = 0;
+  while (at < size) {
+    long from = at;
+    while (at < size && text[at] != '&')
+      at++;
+    if (at > from) {
+      if (__builtin_expect(from == 0, 0))
+        grow(to, size);
+      put(to, text + from, at - from);
+    }
+    if (at == size)
+      break;
+    at += 1 + unescape(to, text + at, size - at);
+  }
+  return at;
+}
+"""
+PHASES = """
+int first(int, int), second(int, int), third(int, int);
+int phases(int a, int b, int c, int d, int e, int n) {
+  int x = a, y = b, z = c, u = d, v = e;
+  for (int i = 0; i < n; i++) {
+    x += first(x, i);
+    y ^= first(y, x);
+  }
+  for (int i = 0; i < n; i++) {
+    z += second(z, i);
+    u ^= second(u, z);
+  }
+  for (int i = 0; i < n; i++)
+    v += third(v, i) + x;
+  return x + y + z + u + v + a + b + c + d + e;
+}
+"""
 CALLS_BETWEEN = """
 int g(int);
 int f(int a, int b, int c, int d, int e) {
@@ -137,6 +176,14 @@ def test_live_range_is_split_where_it_spares_loads(text: str, tmp_path: Path) ->
         with closing(RL4ReAlEnv(programs=tmp_path / "program.c", splits=splits, verify=True)) as made:
             executed[splits] = finish(made, heuristic)[2]["executed"]
     assert executed[4] < 0.4 * executed[0]
+
+
+@pytest.mark.parametrize(("text", "most"), [(COLD_CALL, 1.0), (PHASES, 0.6)], ids=["a value that lives across a rare call", "loops of other values"])
+def test_live_range_has_a_register_where_one_is_free(text: str, most: float, tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(text)
+    with closing(RL4ReAlEnv(programs=tmp_path / "program.c", verify=True)) as made:
+        info = finish(made, heuristic)[2]
+    assert info["executed"] <= most * info["executed_default"]
 
 
 @pytest.mark.parametrize("text", [CALLS_BETWEEN, BIG_MULTIPLY], ids=["values over calls", "more values than registers"])

@@ -24,6 +24,9 @@ MANY = 4
 WEIGHTS = (1e-6, 1e9)
 """Bounds of a ``WEIGHT`` tensor; what is above the second counts as infinite."""
 
+FREQUENT = 100.0
+"""A ``COST`` tensor has the logarithm of what a block costs that runs more than once in so many calls of its function."""
+
 MIN_DEVIATION = 1e-3
 """Least standard deviation that a feature is divided by: one that hardly varies in training gets no more weight."""
 
@@ -60,7 +63,7 @@ class Features(Standardised):
 
     def _continuous(self, observation: Mapping[str, Tensor]) -> Tensor:
         total = None if self._totals is None else observation[self._totals][:, :1].float().clamp_min(1.0)
-        parts = [_scaled(self.kinds.get(name), observation[name].float(), total) for name in self.inputs if name not in self._last]
+        parts = [scaled(self.kinds.get(name), observation[name].float(), total) for name in self.inputs if name not in self._last]
         return torch.cat(parts, dim=1)
 
     def _categorical(self, observation: Mapping[str, Tensor]) -> Tensor:
@@ -71,8 +74,8 @@ class Features(Standardised):
         return torch.cat(parts, dim=1)
 
 
-def _scaled(kind: FeatureKind | None, value: Tensor, total: Tensor | None) -> Tensor:
-    """The continuous features of a tensor; ``total`` is the number of instructions, where that is known."""
+def scaled(kind: FeatureKind | None, value: Tensor, total: Tensor | None) -> Tensor:
+    """Return the continuous features of a tensor, ``[batch, width]``; ``total`` is the number of instructions, where that is known."""
     value = value.flatten(1) if value.dim() > 1 else value.unsqueeze(1)
     if kind == FeatureKind.FRACTION:
         return value
@@ -82,6 +85,9 @@ def _scaled(kind: FeatureKind | None, value: Tensor, total: Tensor | None) -> Te
     if kind == FeatureKind.WEIGHT:
         infinite = value > WEIGHTS[1]
         return torch.cat([value.masked_fill(infinite, 1.0).clamp(*WEIGHTS).log(), infinite.float()], dim=1)
+    if kind == FeatureKind.COST:
+        infinite = value >= WEIGHTS[1]
+        return torch.cat([torch.asinh(value.masked_fill(infinite, 0.0) * FREQUENT), infinite.float()], dim=1)
     if kind == FeatureKind.THRESHOLD:
         return torch.cat([torch.asinh(value), value.clamp(-THRESHOLD_LIMIT, THRESHOLD_LIMIT)], dim=1)
     if kind == FeatureKind.EXTENSIVE and total is not None:

@@ -28,6 +28,7 @@ class FeatureKind(StrEnum):
     - ``THRESHOLD``: compared by the compiler with a threshold of a few instructions: ``asinh``, and unscaled up to a limit.
     - ``FEW``: counts of which none, one or two are worlds apart: ``asinh``, and one-hot.
     - ``WEIGHT``: spans many orders of magnitude, infinite where it must not happen: the logarithm, and whether it is infinite.
+    - ``COST``: of code that may run seldom or often, below 0 where it saves: about the logarithm, with its sign, and whether it is infinite.
     - ``ACTIONS``: indices of actions: one-hot, -1 for none.
     """
 
@@ -37,6 +38,7 @@ class FeatureKind(StrEnum):
     THRESHOLD = "threshold"
     FEW = "few"
     WEIGHT = "weight"
+    COST = "cost"
     ACTIONS = "actions"
 
 

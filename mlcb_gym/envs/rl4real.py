@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcb_gym import toolchain
 from mlcb_gym.envs.compiler_env import CompilerEnv
-from mlcb_gym.envs.record import Action, Observation
+from mlcb_gym.envs.record import Action, FeatureKind, Observation
 from mlcb_gym.envs.regalloc import PARAMETERS, PASSAGES, RegAllocOptions, env_arguments, other_allocators, record
 from mlcb_gym.envs.vector import CompilerVectorEnv
 from mlcb_gym.errors import TaskError
@@ -31,7 +31,12 @@ def fewest_first(observation: Observation) -> float:
     return 1.0 / float(acting_agent(observation)[1][MASK].sum())
 
 
+COSTS_OF_RANGE = ("weight", "density", "spill_cost", "copy_cost", "hottest", "neighbour_density", "neighbour_cost")
+COSTS_OF_CHOICE = ("cost", "frequency", "inside", "edges", "saves", "evicts")
+"""Tensors that are costs, or say how often a block runs."""
+
 _RECORD = record("columns", heuristic, heuristic=heuristic, first=first)
+_REFERENCES = {**_RECORD.reference_policies, **other_allocators(heuristic)}
 
 
 class RL4ReAlEnv(CompilerEnv):
@@ -76,7 +81,12 @@ class RL4ReAlEnv(CompilerEnv):
     """
 
     task = "rl4real"
-    record = replace(_RECORD, search_priority=fewest_first, reference_policies={**_RECORD.reference_policies, **other_allocators(heuristic)})
+    record = replace(
+        _RECORD,
+        features={**_RECORD.features, **dict.fromkeys((*COSTS_OF_RANGE, *COSTS_OF_CHOICE), FeatureKind.COST)},
+        search_priority=fewest_first,
+        reference_policies=_REFERENCES,
+    )
     parameters = (*PARAMETERS, "splits", "dimension")
     passages = PASSAGES
 

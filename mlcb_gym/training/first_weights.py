@@ -7,6 +7,7 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core import DEFAULT_MODULE_ID
 
+from mlcb_gym.agents.columns import ColumnFeatures
 from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.graph import GraphNetwork
 from mlcb_gym.agents.network import PolicyNetwork
@@ -37,11 +38,9 @@ def statistics(algorithm: Algorithm, recipe: Recipe) -> dict[str, torch.Tensor]:
     return dict(algorithm.env_runner.module.named_buffers())
 
 
-def _standardising(network: torch.nn.Module) -> Features | GraphNetwork | None:
-    if isinstance(network, GraphNetwork):
-        return network
-    features = getattr(network, "features", None)
-    return features if isinstance(features, Features) else None
+def _standardising(network: torch.nn.Module) -> Features | ColumnFeatures | GraphNetwork | None:
+    features = getattr(network, "features", network)
+    return features if isinstance(features, Features | ColumnFeatures | GraphNetwork) else None
 
 
 def fitting(algorithm: Algorithm, recipe: Recipe, weights: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:

@@ -18,7 +18,6 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-from scipy.stats import rankdata
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
@@ -60,16 +59,18 @@ class EsAlgorithm(Algorithm):
         return self.config.recipe.player(self.env_runner.module.network, training_env(self).unwrapped.envs[0])
 
     def _gradient(self, network: PolicyNetwork, env: TrainingEnv) -> list[Tensor]:
-        """Estimate the gradient of the rank of the weights, smoothed by Gaussian perturbations with standard deviation ``sigma``.
+        """Estimate the gradient of what the weights lose, smoothed by Gaussian perturbations with standard deviation ``sigma``.
 
-        Perturbed weights are ranked on each program by their ratio, the lowest first, so that no outlier and no program outweighs the others."""
+        Perturbed weights are compared on each program by the logarithms of their ratios, within ``limit`` of the mean: no outlier and no program
+        outweighs the others."""
         recipe = self.config.recipe
         seed = int(np.random.default_rng([recipe.seed, self.iteration]).integers(2**31))
         weights = parameters_to_vector(network.parameters()).detach()
         changes = torch.randn((recipe.pairs, len(weights)), generator=torch.Generator().manual_seed(seed))
         candidates = [_changed(network, weights + sign * recipe.sigma * change) for change in changes for sign in (1, -1)]
         ratios = _play([self._player(candidate) for candidate in candidates], env, recipe.programs, seed)
-        forth, back = torch.from_numpy(rankdata(ratios, axis=1).mean(axis=0)).float().view(-1, 2).unbind(dim=1)
+        losses = _losses(ratios, recipe.limit)
+        forth, back = torch.from_numpy(losses).float().view(-1, 2).unbind(dim=1)
         estimate = ((forth - back) / (2 * recipe.sigma)) @ changes / recipe.pairs
         return _like(estimate, network)
 
@@ -101,6 +102,7 @@ class Es(Recipe):
         pairs: antithetic pairs of perturbations for one step.
         sigma: the standard deviation of a perturbation.
         programs: the number of programs, drawn anew for each step, that all perturbations are played on.
+        limit: the log ratio to the mean of a program beyond which more counts alike.
     """
 
     algorithm: ClassVar[str] = "es"
@@ -112,6 +114,7 @@ class Es(Recipe):
     pairs: int = 8
     sigma: float = 0.3
     programs: int = 64
+    limit: float = 0.02
     network: NetworkConfig = field(default_factory=lambda: NetworkConfig(hidden=(), final_gain=0.0))
     distillation: Distillation = field(default_factory=lambda: TEAM_DISTILLATION)
 
@@ -137,6 +140,13 @@ def _play(players: Sequence[Decide], env: TrainingEnv, count: int, seed: int) ->
     drawn = np.random.default_rng(seed).permutation(len(first.programs))[:count]
     scripts = (persistent(partial(episode, first.programs[i], choose)) for i in drawn for choose in players)
     return np.reshape([trace.scored for trace in env.play(scripts)], (-1, len(players)))
+
+
+def _losses(ratios: np.ndarray, limit: float) -> np.ndarray:
+    """Return what each perturbation loses, ``[players]``, with a standard deviation of 1, of ratios ``[programs, players]``."""
+    logs = np.log(ratios)
+    losses: np.ndarray = (logs - logs.mean(axis=1, keepdims=True)).clip(-limit, limit).mean(axis=0)
+    return losses / (losses.std() or 1.0)
 
 
 def _changed(network: PolicyNetwork, weights: Tensor) -> PolicyNetwork:

@@ -59,8 +59,9 @@ bool isBeforeLink(ThinOrFullLTOPhase Phase) { return Phase == ThinOrFullLTOPhase
 
 void sayThatNobodyDecides() {
   static std::once_flag Said;
-  std::call_once(
-      Said, [] { errs() << "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; nobody does in this bitcode\n"; });
+  std::call_once(Said, [] {
+    errs() << "mlcb: warning: -flto: policies decide in a link by lld with a file of 'mlcb clang-config --lto'; nobody does in this bitcode\n";
+  });
 }
 
 /// What the pipelines of a builder share.

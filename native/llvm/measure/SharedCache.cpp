@@ -39,13 +39,13 @@ Expected<SharedCache> SharedCache::create(size_t Bytes) {
   void *Memory = mmap(nullptr, Bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Memory == MAP_FAILED)
     return createStringError(errnoAsErrorCode(), "size cache: cannot map %zu bytes", Bytes);
-  const std::lock_guard Alone(Mappings.Lock);
+  const std::scoped_lock Alone(Mappings.Lock);
   Mappings.All.emplace_back(Memory, Bytes);
   return SharedCache(static_cast<Header *>(Memory), Bytes);
 }
 
 void SharedCache::abandonAll() {
-  const std::lock_guard Alone(Mappings.Lock);
+  const std::scoped_lock Alone(Mappings.Lock);
   for (const auto &[Memory, Bytes] : Mappings.All)
     munmap(Memory, Bytes);
 }
@@ -59,7 +59,7 @@ SharedCache::SharedCache(SharedCache &&Other) noexcept
 SharedCache::~SharedCache() {
   if (!Shared)
     return;
-  const std::lock_guard Alone(Mappings.Lock);
+  const std::scoped_lock Alone(Mappings.Lock);
   erase_if(Mappings.All, [&](const auto &Mapping) { return Mapping.first == Shared; });
   munmap(Shared, MappedBytes);
 }

@@ -6,17 +6,19 @@
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr double EvictionMargin = 4;  // what is evicted is often worse off than by a spill: others were allocated around it
+static constexpr double EvictionMargin = 2;  // what is evicted is often worse off than by a spill: others were allocated around it
 static constexpr unsigned MostEvictions = 4; // of a live range
 static constexpr size_t MostEvicted = 8;     // at once
 
 Allocation::Allocation(const Analyses &A, FactsOfFunction &Facts, Decider &Policy, SplitLimits MaxSplits)
     : A(A), Facts(Facts), Policy(Policy), MaxSplits(MaxSplits), Splits(A),
-      Spill(createInlineSpiller({A.LIS, A.LSS, A.Dominators, A.Frequencies}, A.MF, A.VRM, A.Weights, &A.Matrix)),
+      Spill(createInlineSpiller({A.LIS, A.LSS, A.Dominators, A.Frequencies}, A.MF, A.VRM, A.Weights, &A.Matrix)), Saves(A),
       Costs(A.MRI.getTargetRegisterInfo()->getRegisterCosts(A.MF)) {}
 
 Counts Allocation::run() {
@@ -93,6 +95,8 @@ void Allocation::enqueue(Register R) {
   const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
   Waiting.insert(Place, &Range);
   Enqueued.insert(R);
+  for (const auto &[Unit, Cost] : copiesOf(R, /*OnlyFixed=*/true))
+    Wanting[Unit][R] = Cost;
   ++Done.Ranges;
 }
 
@@ -130,12 +134,15 @@ Choices Allocation::choices(const LiveInterval &Range) {
   const ArrayRef<MCPhysReg> Order = A.order(Range.reg());
   SmallVector<MCPhysReg, 16> Hints;
   const bool HasToBeHinted = A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
+  const auto Blocks = blocks(Range.reg());
+  const CalleeSaves::Price Saved = Saves.in(Blocks);
+  const CopyCosts Own = copiesOf(Range.reg(), /*OnlyFixed=*/false);
   const auto IsHint = [&](MCPhysReg R) { return is_contained(Order, R); };
   const auto IsOther = [&](MCPhysReg R) { return !HasToBeHinted && !is_contained(Hints, R); };
   const auto Add = [&](auto CostOfEviction) {
     const auto AddOne = [&](MCPhysReg R, bool Hinted) {
       if (const std::optional<double> Evicts = CostOfEviction(R))
-        Legal.Colours.push_back({R, Costs[R], saves(R), *Evicts, Hinted});
+        Legal.Colours.push_back({R, Costs[R], Saves.of(R, Saved), *Evicts, copies(Range, Own, R), Hinted});
     };
     for (const MCPhysReg R : make_filter_range(Hints, IsHint))
       AddOne(R, true);
@@ -145,20 +152,63 @@ Choices Allocation::choices(const LiveInterval &Range) {
   Add([&](MCPhysReg R) { return A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free ? std::optional(0.0) : std::nullopt; });
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
-  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.price() == 0; });
+  const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.isFree(); });
   if (!IsAtEase && Legal.CanSpill)
     Add([&](MCPhysReg R) { return evictionCost(Range, R); });
   if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits.OfRange && Done.Splits < MaxSplits.OfFunction)
-    Legal.Regions = Splits.regions(Range, [this](MCPhysReg Register) { return saves(Register); });
+    Legal.Regions = Splits.regions(Range, Saves, Legal.Colours);
   return Legal;
 }
 
-double Allocation::saves(MCPhysReg Register) const {
-  const bool IsFirstUse = A.Classes.getLastCalleeSavedAlias(Register) && !A.Matrix.isPhysRegUsed(Register);
-  return IsFirstUse * (measure::StoreWeight + measure::LoadWeight);
+SmallVector<MachineBasicBlock *, 8> Allocation::blocks(Register R) const {
+  SmallSetVector<MachineBasicBlock *, 8> Found;
+  for (MachineInstr *MI : A.instructions(R))
+    Found.insert(MI->getParent());
+  return Found.takeVector();
 }
 
-/// The cost of a spill of those that have a register, if they are few and it is far below that of this one.
+MCRegUnit Allocation::unit(MCRegister Register) const { return *A.MRI.getTargetRegisterInfo()->regunits(Register).begin(); }
+
+Allocation::CopyCosts Allocation::copiesOf(Register R, bool OnlyFixed) const {
+  CopyCosts Known;
+  for (const MachineInstr *MI : A.instructions(R)) {
+    if (!MI->isCopy())
+      continue;
+    const Register Other = MI->getOperand(MI->getOperand(0).getReg() == R).getReg();
+    const MCRegister Physical = Other.isPhysical() ? Other.asMCReg() : !OnlyFixed && A.VRM.hasPhys(Other) ? A.VRM.getPhys(Other) : MCRegister();
+    if (Physical)
+      Known[unit(Physical)] += measure::CopyWeight * A.frequency(*MI->getParent());
+  }
+  return Known;
+}
+
+double Allocation::copies(const LiveInterval &Range, const CopyCosts &Own, MCPhysReg Register) const {
+  double Cost = 0;
+  for (const auto &[Unit, Spared] : Own)
+    Cost += Unit == unit(Register) ? 0 : Spared;
+  const auto Known = Wanting.find(unit(Register));
+  if (Known == Wanting.end() || Range.empty())
+    return Cost;
+  for (const auto &[Other, Spared] : Known->second)
+    if (Other != Range.reg() && Enqueued.contains(Other)) {
+      const LiveInterval &Waits = A.LIS.getInterval(Other);
+      const bool IsInItsWay = !Waits.empty() && Range.overlaps(Waits) && A.Matrix.checkInterference(Waits, Register) == LiveRegMatrix::IK_Free;
+      Cost += IsInItsWay ? Spared : 0;
+    }
+  return Cost;
+}
+
+/// What a live range costs in the cheapest other register that is free for it.
+double Allocation::elsewhere(const LiveInterval &Range, MCPhysReg Register) {
+  double Least = HUGE_VAL;
+  const CalleeSaves::Price Saved = Saves.in(blocks(Range.reg()));
+  for (const MCPhysReg Other : A.order(Range.reg()))
+    if (!A.MRI.getTargetRegisterInfo()->regsOverlap(Other, Register) && A.Matrix.checkInterference(Range, Other) == LiveRegMatrix::IK_Free)
+      Least = std::min(Least, Saves.of(Other, Saved));
+  return Least;
+}
+
+/// What it costs those that have a register to wait again, if they are few and it is far below a spill of this one.
 std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register) {
   if (A.Matrix.checkInterference(Range, Register) != LiveRegMatrix::IK_VirtReg)
     return std::nullopt;
@@ -170,7 +220,7 @@ std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhys
     return std::nullopt;
   double Cost = 0;
   for (const LiveInterval *Other : Others)
-    Cost += std::max(Facts.of(*Other).SpillCost, 0.0F);
+    Cost += std::min(double(std::max(Facts.of(*Other).SpillCost, 0.0F)), elsewhere(*Other, Register));
   return EvictionMargin * Cost < Facts.of(Range).SpillCost ? std::optional(Cost) : std::nullopt;
 }
 
@@ -182,6 +232,7 @@ void Allocation::assign(const LiveInterval &Range, MCRegister Register) {
     ++Evictions[Other->reg()];
     ++Done.Evictions;
   }
+  Saves.use(Register, blocks(Range.reg()));
   A.Matrix.assign(Range, Register);
 }
 

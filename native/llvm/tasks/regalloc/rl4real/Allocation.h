@@ -2,10 +2,12 @@
 // The registers of one function.
 #pragma once
 
+#include "llvm/tasks/regalloc/rl4real/CalleeSaves.h"
 #include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 #include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/CodeGen/LiveRangeEdit.h"
 #include "llvm/CodeGen/Spiller.h"
 
@@ -30,6 +32,8 @@ public:
   Counts run();
 
 private:
+  using CopyCosts = llvm::SmallDenseMap<llvm::MCRegUnit, double, 4>; // of the copies from and to each register, by its first unit
+
   void allocate(const llvm::LiveInterval &Range);
   Choices choices(const llvm::LiveInterval &Range);
   Fate legalFate(const llvm::LiveInterval &Range, const Choices &Legal);
@@ -41,7 +45,11 @@ private:
   void assign(const llvm::LiveInterval &Range, llvm::MCRegister Register);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
-  double saves(llvm::MCPhysReg Register) const;
+  llvm::SmallVector<llvm::MachineBasicBlock *, 8> blocks(llvm::Register R) const;
+  llvm::MCRegUnit unit(llvm::MCRegister Register) const;
+  CopyCosts copiesOf(llvm::Register R, bool OnlyFixed) const;
+  double elsewhere(const llvm::LiveInterval &Range, llvm::MCPhysReg Register);
+  double copies(const llvm::LiveInterval &Range, const CopyCosts &Own, llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
   void enqueueNew();
   const llvm::LiveInterval &next();
@@ -60,14 +68,16 @@ private:
   SplitLimits MaxSplits;
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
-  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting; // from the least dense to the densest (LiveRangeFacts)
-  llvm::DenseSet<llvm::Register> Enqueued;                  // those waiting: one twice would outlive its removal
-  llvm::SmallVector<llvm::Register, 8> New, Shrunk;         // to be enqueued; only what is new is part of an edit
-  llvm::DenseSet<llvm::Register> Given;                     // those allocated before, as X86's tiles are
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting;                                 // from the least dense to the densest (LiveRangeFacts)
+  llvm::DenseSet<llvm::Register> Enqueued;                                                  // those waiting: one twice would outlive its removal
+  llvm::SmallVector<llvm::Register, 8> New, Shrunk;                                         // to be enqueued; only what is new is part of an edit
+  llvm::DenseMap<llvm::MCRegUnit, llvm::SmallMapVector<llvm::Register, double, 4>> Wanting; // live ranges that are copied from or to a register
+  llvm::DenseSet<llvm::Register> Given;                                                     // those allocated before, as X86's tiles are
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
   llvm::DenseSet<llvm::Register> Clones;              // of live ranges that fell apart
   llvm::DenseMap<llvm::Register, unsigned> Evictions; // how often each was evicted
   bool HasEmptied = false;                            // of those waiting some may be gone
+  CalleeSaves Saves;
   llvm::ArrayRef<uint8_t> Costs;
   Counts Done;
 };

@@ -12,8 +12,10 @@ namespace mlcb::rl4real {
 
 Decider::~Decider() = default;
 
+/// Hints keep LLVM's order.
 static bool isBetter(const Candidate &One, const Candidate &Other) {
-  return std::tuple(One.price(), !One.Hinted, One.Encoding) < std::tuple(Other.price(), !Other.Hinted, Other.Encoding);
+  const auto Key = [](const Candidate &Each) { return std::tuple(Each.price(), !Each.Hinted, Each.Hinted ? 0 : Each.Encoding); };
+  return Key(One) < Key(Other);
 }
 
 /// A register may cost more than loads and stores that are seldom executed.

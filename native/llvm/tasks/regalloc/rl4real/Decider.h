@@ -20,10 +20,12 @@ struct Candidate {
   llvm::MCPhysReg Register;
   unsigned Encoding; // LLVM's cost of it: longer instructions
   double Saves;      // cost of its save and restore, where it is callee-saved and not used yet
-  double Evicts;     // cost of a spill of those that have it
+  double Evicts;     // cost of another register, or a spill, of those that have it
+  double Copies;     // cost of the copies that it does not spare, of the live range and of those in its way that wait for it
   bool Hinted;
 
-  double price() const { return Saves + Evicts; }
+  bool isFree() const { return Saves == 0 && Evicts == 0; }
+  double price() const { return Saves + Evicts + Copies; }
 };
 
 /// The blocks that a live range may be isolated in, those of a loop, or one; or the instructions of a block from the first to the last one.

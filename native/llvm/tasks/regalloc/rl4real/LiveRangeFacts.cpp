@@ -3,21 +3,16 @@
 
 #include "llvm/measure/AllocationCost.h"
 #include "llvm/tasks/regalloc/LiveRanges.h"
+#include "llvm/tasks/regalloc/rl4real/AccessCosts.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/CodeGen/TargetInstrInfo.h"
-#include "llvm/CodeGen/TargetSubtargetInfo.h"
 
 using namespace llvm;
 
 namespace mlcb::rl4real {
 
-using measure::CopyWeight;
-using measure::LoadWeight;
-using measure::StoreWeight;
-
 static constexpr float Heaviest = 1e9; // as declared
-static constexpr float Slack = 100;    // instructions: the shortest are not far ahead
+static constexpr float Slack = 30;     // instructions: the shortest are not far ahead
 
 const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];
@@ -32,25 +27,14 @@ void FactsOfFunction::noteSplit(const LiveInterval &Range, ArrayRef<Register> Pa
     Splits[Part] = Own;
 }
 
-/// The cost of computing the value anew where it is read, instead of loading it; none where that is not possible.
-std::optional<double> FactsOfFunction::rematerialisation(const LiveInterval &Range) const {
-  const MachineInstr *Definition = A.MRI.getUniqueVRegDef(Range.reg());
-  if (!Definition || !A.MF.getSubtarget().getInstrInfo()->isTriviallyReMaterializable(*Definition))
-    return std::nullopt;
-  if (Definition->mayLoad())
-    return LoadWeight; // it becomes an operand of who reads it
-  return Definition->getDesc().isAsCheapAsAMove() ? measure::CheapRematWeight : measure::ExpensiveRematWeight;
-}
-
 LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   LiveRangeFacts Facts{};
   Facts.Embedding.resize(dimension());
-  const std::optional<double> Anew = rematerialisation(Range);
+  const AccessCosts Costs = accessCosts(A, Range);
   for (MachineInstr *MI : A.instructions(Range.reg())) {
-    const auto [Reads, Writes] = MI->readsWritesVirtualRegister(Range.reg());
     const auto Times = static_cast<float>(A.frequency(*MI->getParent()));
-    Facts.SpillCost += Times * static_cast<float>(Reads * (Anew ? *Anew : LoadWeight) + Writes * (Anew ? -*Anew : StoreWeight));
-    Facts.CopyCost += Times * static_cast<float>(MI->isCopy() * CopyWeight);
+    Facts.SpillCost += static_cast<float>(Costs.of(MI->readsWritesVirtualRegister(Range.reg()), Times));
+    Facts.CopyCost += Times * static_cast<float>(MI->isCopy() * measure::CopyWeight);
     Facts.Hottest = std::max(Facts.Hottest, Times);
     ++Facts.Uses;
     if (Seeds)

@@ -38,7 +38,6 @@ public:
   void noteSplit(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> Parts);
 
 private:
-  std::optional<double> rematerialisation(const llvm::LiveInterval &Range) const;
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;

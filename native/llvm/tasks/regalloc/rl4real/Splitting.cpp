@@ -2,6 +2,8 @@
 #include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/measure/AllocationCost.h"
+#include "llvm/tasks/regalloc/rl4real/AccessCosts.h"
+#include "llvm/tasks/regalloc/rl4real/FittingBlocks.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -15,10 +17,10 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr size_t MostBlocks = 8, MostParts = 8, MostUses = 64, MostLive = 128, MostEdges = 4096, MostCopies = 64;
+static constexpr size_t MostBlocks = 8, MostParts = 8, MostUses = 64, MostEdges = 4096, MostCopies = 64;
 static constexpr int FarApart = 16; // instructions
 
-static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
+static Region whole(ArrayRef<MachineBasicBlock *> Blocks) {
   Region Whole;
   Whole.Blocks.assign(Blocks.begin(), Blocks.end());
   for (const MachineBasicBlock *Block : Blocks) {
@@ -28,7 +30,7 @@ static Region regionOf(ArrayRef<MachineBasicBlock *> Blocks) {
   return Whole;
 }
 
-SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_ref<double(MCPhysReg)> Saves) {
+SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const CalleeSaves &Saves, ArrayRef<Candidate> Free) {
   SmallVector<Region, 4> Legal;
   if (!canSplit(Range))
     return Legal;
@@ -44,25 +46,25 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
     const auto IsThere = [&](const Region &Other) { return Other.First == Found.First && Other.Last == Found.Last && Other.Blocks == Found.Blocks; };
     if (any_of(Legal, IsThere))
       return;
-    const bool All = all_of(Instructions, [&](const MachineInstr *MI) { return holds(Found, *MI); });
-    const std::optional<Plan> Copies = All ? std::nullopt : plan(Range, Found);
-    Refused += !All && !Copies;
-    if (!Copies)
+    const std::optional<Plan> Copies = plan(Range, Found);
+    Refused += !Copies;
+    if (!Copies || Copies->empty()) // without a copy, the live range is within
       return;
     Region Rated = Found;
-    rate(Rated, Range, *Copies, Saves);
+    rate(Rated, Range, *Copies, Saves, Free);
     Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), std::move(Rated));
   };
-  if (const Region Rest = liveWithoutCalls(Range); !Rest.Blocks.empty())
+  if (const Region Rest = withoutCalls(Range, liveBlocks(A, Range)); !Rest.Blocks.empty())
     Offer(Rest);
+  for (const auto &Blocks : fittingBlocks(A, Range))
+    Offer(whole(Blocks));
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
-      const LoopRegions &Found = regionsOf(*Loop);
-      Offer(Found.All);
-      if (!Found.WithoutCalls.Blocks.empty())
-        Offer(Found.WithoutCalls);
+      Offer(regionOf(*Loop));
+      if (const Region Rest = withoutCalls(Range, Loop->getBlocks()); !Rest.Blocks.empty())
+        Offer(Rest);
     }
-    Offer(regionOf(Block));
+    Offer(whole(Block));
     const auto UsesHere = usesIn(*Block, Range);
     for (const Parts &Found : {partsOf(*Block, UsesHere), partsThatFit(*Block, UsesHere, Range)})
       for (const Region &Part : Found)
@@ -71,35 +73,20 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, function_re
   return Legal;
 }
 
-Region Splitting::withoutCalls(ArrayRef<MachineBasicBlock *> Blocks) const {
-  const auto HasNone = [&](const MachineBasicBlock *Block) { return A.LIS.getRegMaskSlotsInBlock(Block->getNumber()).empty(); };
-  return regionOf(to_vector(make_filter_range(Blocks, HasNone)));
+/// The blocks among these that the live range passes without living across a call; none where these are all.
+Region Splitting::withoutCalls(const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Blocks) const {
+  const auto HasNone = [&](const MachineBasicBlock *Block) {
+    return none_of(A.LIS.getRegMaskSlotsInBlock(Block->getNumber()), [&](SlotIndex Call) { return Range.liveAt(Call); });
+  };
+  Region Rest = whole(to_vector(make_filter_range(Blocks, HasNone)));
+  return Rest.Blocks.size() == Blocks.size() ? Region() : Rest;
 }
 
-const Splitting::LoopRegions &Splitting::regionsOf(const MachineLoop &Loop) {
+const Region &Splitting::regionOf(const MachineLoop &Loop) {
   const auto [Known, IsNew] = Loops.try_emplace(&Loop);
-  if (IsNew) {
-    Known->second.All = regionOf(Loop.getBlocks());
-    if (Region Rest = withoutCalls(Loop.getBlocks()); Rest.Blocks.size() < Loop.getNumBlocks())
-      Known->second.WithoutCalls = std::move(Rest);
-  }
+  if (IsNew)
+    Known->second = whole(Loop.getBlocks());
   return Known->second;
-}
-
-/// The blocks where the live range needs no callee-saved register; none where these are all or too many.
-Region Splitting::liveWithoutCalls(const LiveInterval &Range) const {
-  SmallVector<MachineBasicBlock *, 16> Live;
-  for (const LiveRange::Segment &Segment : Range)
-    for (auto Block = A.LIS.getMBBFromIndex(Segment.start)->getIterator(); Block != A.MF.end() && A.LIS.getMBBStartIdx(&*Block) < Segment.end;
-         ++Block) {
-      if (!Live.empty() && Live.back() == &*Block)
-        continue;
-      if (Live.size() == MostLive)
-        return {};
-      Live.push_back(&*Block);
-    }
-  Region Rest = withoutCalls(Live);
-  return Rest.Blocks.size() == Live.size() ? Region() : Rest;
 }
 
 /// The runs of uses between which there is a call, or much else.
@@ -123,7 +110,7 @@ Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, ArrayRef<Slot
   SmallVector<std::pair<size_t, size_t>, 8> Runs;
   for (const MCPhysReg Register : A.order(Range.reg()))
     for (size_t From = 0, To = 0; From < Uses.size(); From = ++To) {
-      while (To + 1 < Uses.size() && isFree(Register, Uses[To], Uses[To + 1], Block))
+      while (To + 1 < Uses.size() && isFree(A, Register, Uses[To], Uses[To + 1], Block))
         ++To;
       if (To > From && !is_contained(Runs, std::pair(From, To)))
         Runs.push_back({From, To});
@@ -143,19 +130,6 @@ SmallVector<SlotIndex, 8> Splitting::usesIn(const MachineBasicBlock &Block, cons
   return Uses;
 }
 
-/// From before an instruction until after another one.
-bool Splitting::isFree(MCPhysReg Register, SlotIndex First, SlotIndex Last, const MachineBasicBlock &Block) const {
-  const SlotIndex From = First.getBaseIndex(), To = Last.getDeadSlot();
-  const TargetRegisterInfo &Target = *A.MRI.getTargetRegisterInfo();
-  const ArrayRef<SlotIndex> Calls = A.LIS.getRegMaskSlotsInBlock(Block.getNumber());
-  const ArrayRef<const uint32_t *> Masks = A.LIS.getRegMaskBitsInBlock(Block.getNumber());
-  for (size_t Call = lower_bound(Calls, From) - Calls.begin(); Call < Calls.size() && Calls[Call] < To; ++Call)
-    if (MachineOperand::clobbersPhysReg(Masks[Call], Register))
-      return false;
-  return !A.Matrix.checkInterference(From, To, Register) &&
-         none_of(Target.regunits(Register), [&](MCRegUnit Unit) { return A.LIS.getRegUnit(Unit).overlaps(From, To); });
-}
-
 bool Splitting::isFar(SlotIndex One, SlotIndex Next, const MachineBasicBlock &Block) const {
   const ArrayRef<SlotIndex> Calls = A.LIS.getRegMaskSlotsInBlock(Block.getNumber());
   const auto *Call = lower_bound(Calls, One); // its own, too
@@ -171,17 +145,32 @@ bool Splitting::holds(const Region &Within, const MachineInstr &MI) const {
   return Within.First <= At && At <= Within.Last;
 }
 
-void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, function_ref<double(MCPhysReg)> Saves) const {
+void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, const CalleeSaves &Saves, ArrayRef<Candidate> Free) const {
+  const AccessCosts Costs = accessCosts(A, Range);
   bool IsWritten = false;
-  for (MachineInstr *MI : A.instructions(Range.reg()))
-    if (holds(Within, *MI)) {
-      const auto [Reads, Writes] = MI->readsWritesVirtualRegister(Range.reg());
-      Within.SpillCost += A.frequency(*MI->getParent()) * (Reads * measure::LoadWeight + Writes * measure::StoreWeight);
-      IsWritten |= Writes;
+  double InMemory = 0, Copied = 0; // of the part outside
+  SmallVector<MachineBasicBlock *, 16> Outside;
+  for (MachineInstr *MI : A.instructions(Range.reg())) {
+    const auto ReadsWrites = MI->readsWritesVirtualRegister(Range.reg());
+    const double Cost = Costs.of(ReadsWrites, A.frequency(*MI->getParent()));
+    if (!holds(Within, *MI)) {
+      InMemory += Cost;
+      Outside.push_back(MI->getParent());
+    } else {
+      Within.SpillCost += Cost;
+      IsWritten |= ReadsWrites.second;
       ++Within.Uses;
     }
-  for (const Copy &Each : Copies)
-    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? measure::LoadWeight : IsWritten * measure::StoreWeight);
+  }
+  for (const Copy &Each : Copies) {
+    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? Costs.Read : IsWritten * std::max(Costs.Write, 0.0));
+    Copied += A.frequency(*Each.Block) * measure::CopyWeight;
+    Outside.push_back(Each.Block);
+  }
+  const CalleeSaves::Price SavedOutside = Saves.in(Outside);
+  for (const Candidate &Each : Free)
+    if (Each.Evicts == 0)
+      Within.Edges = std::min(Within.Edges, Copied + Saves.of(Each.Register, SavedOutside) - InMemory);
   LiveInterval Inside(Range.reg(), Range.weight());
   VNInfo::Allocator Values;
   for (const MachineBasicBlock *Block : Within.Blocks) {
@@ -192,12 +181,13 @@ void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copi
       Inside.addSegment({Start, std::min(Segment->end, To), Inside.getNextValue(Start, Values)});
     }
   }
+  const CalleeSaves::Price Saved = Saves.in(Within.Blocks);
   A.Matrix.invalidateVirtRegs(); // queries are kept by address
   Within.Saves = HUGE_VAL;
   for (const MCPhysReg Register : A.order(Range.reg()))
     if (A.Matrix.checkInterference(Inside, Register) == LiveRegMatrix::IK_Free) {
       ++Within.Free;
-      Within.Saves = std::min(Within.Saves, Saves(Register));
+      Within.Saves = std::min(Within.Saves, Saves.of(Register, Saved));
     }
   A.Matrix.invalidateVirtRegs();
   if (!Within.Free)

@@ -2,7 +2,7 @@
 // Live ranges split around loops, blocks, and their uses within a block, without an edge of the control flow changed.
 #pragma once
 
-#include "llvm/tasks/regalloc/rl4real/Analyses.h"
+#include "llvm/tasks/regalloc/rl4real/CalleeSaves.h"
 #include "llvm/tasks/regalloc/rl4real/Decider.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -13,8 +13,8 @@ class Splitting {
 public:
   explicit Splitting(const Analyses &A) : A(A) {}
 
-  /// The regions that a live range may be isolated in, those that bring most first. Saves is the cost of the save and restore of a register.
-  llvm::SmallVector<Region, 4> regions(const llvm::LiveInterval &Range, llvm::function_ref<double(llvm::MCPhysReg)> Saves);
+  /// The regions that a live range may be isolated in, those that bring most first. Free are the registers that the whole of it may have.
+  llvm::SmallVector<Region, 4> regions(const llvm::LiveInterval &Range, const CalleeSaves &Saves, llvm::ArrayRef<Candidate> Free);
 
   /// Replaces the register of a live range by one within the region and one outside of it, and appends those.
   void split(const llvm::LiveInterval &Range, const Region &Within, llvm::SmallVectorImpl<llvm::Register> &New);
@@ -32,23 +32,17 @@ private:
   using Parts = llvm::SmallVector<Region, 4>;
   using Exits = llvm::SmallDenseMap<const llvm::MachineBasicBlock *, bool, 8>; // whether the region alone leads to a block outside of it
 
-  struct LoopRegions {
-    Region All, WithoutCalls; // the latter empty where it is no other one
-  };
-
   bool canSplit(const llvm::LiveInterval &Range) const;
-  const LoopRegions &regionsOf(const llvm::MachineLoop &Loop);
-  Region withoutCalls(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
-  Region liveWithoutCalls(const llvm::LiveInterval &Range) const;
+  const Region &regionOf(const llvm::MachineLoop &Loop);
+  Region withoutCalls(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
   Parts partsOf(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses) const;
   Parts partsThatFit(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses, const llvm::LiveInterval &Range) const;
   llvm::SmallVector<llvm::SlotIndex, 8> usesIn(const llvm::MachineBasicBlock &Block, const llvm::LiveInterval &Range) const;
-  bool isFree(llvm::MCPhysReg Register, llvm::SlotIndex First, llvm::SlotIndex Last, const llvm::MachineBasicBlock &Block) const;
   bool isFar(llvm::SlotIndex One, llvm::SlotIndex Next, const llvm::MachineBasicBlock &Block) const;
   bool holds(const Region &Within, const llvm::MachineInstr &MI) const;
   std::optional<Plan> plan(const llvm::LiveInterval &Range, const Region &Within) const;
   std::optional<Plan> planPart(const llvm::LiveInterval &Range, const Region &Within) const;
-  void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, llvm::function_ref<double(llvm::MCPhysReg)> Saves) const;
+  void rate(Region &Within, const llvm::LiveInterval &Range, const Plan &Copies, const CalleeSaves &Saves, llvm::ArrayRef<Candidate> Free) const;
   bool planEntry(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Plan &Copies) const;
   bool planExit(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, const Region &Within, Exits &Known, Plan &Copies) const;
   bool planCopy(const llvm::LiveInterval &Range, llvm::MachineBasicBlock &Block, bool AtEnd, bool Inwards, Plan &Copies) const;
@@ -56,7 +50,7 @@ private:
   void addRange(llvm::Register R, llvm::Register Original, llvm::SmallVectorImpl<llvm::Register> &New);
 
   const Analyses &A;
-  llvm::DenseMap<const llvm::MachineLoop *, LoopRegions> Loops; // each is looked at once, however large
+  llvm::DenseMap<const llvm::MachineLoop *, Region> Loops; // each is looked at once, however large
   unsigned Refused = 0;
 };
 
