@@ -217,7 +217,7 @@ def test_second_interruption_ends_a_run_at_once() -> None:
 def test_no_folder_of_a_run_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainable, "DEFAULT_STORAGE_PATH", str(tmp_path / "results"))
     run(tmp_path / "run", iterations=0)
-    assert list((tmp_path / "results").iterdir()) == []
+    assert not (tmp_path / "results").exists()
 
 
 def test_reward_without_a_ratio_is_refused_with_what_to_do(program: Path, scripted: ScriptedCompiler) -> None:

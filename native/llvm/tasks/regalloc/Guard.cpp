@@ -35,10 +35,12 @@ std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, 
 } // namespace
 
 std::vector<StringSet<>> betterFunctions(Module &M, TargetMachine &Machine, ArrayRef<Alternative> Alternatives) {
-  std::optional<std::string> Result = tryInFork(M, [&] {
-    const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
-    return inLines(Alternatives, Own, map_to_vector(Alternatives, [&](const Alternative &By) { return allocate(M, Machine, By); }));
-  });
+  std::optional<std::string> Result;
+  if (M.getTargetTriple().isOSBinFormatELF()) // the bytes of a function are not known elsewhere
+    Result = tryInFork(M, [&] {
+      const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
+      return inLines(Alternatives, Own, map_to_vector(Alternatives, [&](const Alternative &By) { return allocate(M, Machine, By); }));
+    });
   if (!Result)
     Result = "policy: failed; kept: greedy";
   SmallVector<StringRef> Lines;

@@ -17,7 +17,7 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr size_t MostBlocks = 8, MostParts = 8, MostUses = 64, MostEdges = 4096, MostCopies = 64;
+static constexpr size_t MostBlocks = 8, MostParts = 8, MostUses = 64, MostPassed = 512, MostEdges = 4096, MostCopies = 64;
 static constexpr int FarApart = 16; // instructions
 
 static Region whole(ArrayRef<MachineBasicBlock *> Blocks) {
@@ -73,8 +73,10 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const Calle
   return Legal;
 }
 
-/// The blocks among these that the live range passes without living across a call; none where these are all.
+/// The blocks among these that the live range passes without living across a call; none where these are all, or too many to look at each time.
 Region Splitting::withoutCalls(const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Blocks) const {
+  if (Blocks.size() > MostPassed)
+    return {};
   const auto HasNone = [&](const MachineBasicBlock *Block) {
     return none_of(A.LIS.getRegMaskSlotsInBlock(Block->getNumber()), [&](SlotIndex Call) { return Range.liveAt(Call); });
   };
