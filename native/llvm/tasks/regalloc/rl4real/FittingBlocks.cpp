@@ -45,7 +45,7 @@ namespace {
 /// A live range in the blocks that it is live in; copies on their edges cost what a load and a store do.
 class Placement {
 public:
-  Placement(const Analyses &A, const LiveInterval &Range);
+  Placement(const Analyses &A, const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Live);
 
   /// The places of the blocks where a register is free.
   SmallBitVector freeFor(MCPhysReg Register) const;
@@ -79,9 +79,9 @@ private:
   SmallVector<Place, 16> Places;
 };
 
-Placement::Placement(const Analyses &A, const LiveInterval &Range) : A(A) {
+Placement::Placement(const Analyses &A, const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Live) : A(A) {
   SmallDenseMap<const MachineBasicBlock *, size_t, 16> Known;
-  for (MachineBasicBlock *Block : liveBlocks(A, Range)) {
+  for (MachineBasicBlock *Block : Live) {
     Known[Block] = Places.size();
     Place &At = Places.emplace_back();
     At.Block = Block;
@@ -139,8 +139,8 @@ SmallVector<MachineBasicBlock *, 16> Placement::blocks(const SmallBitVector &Cho
 
 } // namespace
 
-SmallVector<SmallVector<MachineBasicBlock *, 16>, 4> fittingBlocks(const Analyses &A, const LiveInterval &Range) {
-  const Placement Placed(A, Range);
+SmallVector<SmallVector<MachineBasicBlock *, 16>, 4> fittingBlocks(const Analyses &A, const LiveInterval &Range, ArrayRef<MachineBasicBlock *> Live) {
+  const Placement Placed(A, Range, Live);
   SmallVector<SmallBitVector, 8> Seen, Found;
   for (const MCPhysReg Register : A.order(Range.reg())) {
     const SmallBitVector Free = Placed.freeFor(Register);

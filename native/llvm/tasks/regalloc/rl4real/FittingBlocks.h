@@ -12,7 +12,9 @@ bool isFree(const Analyses &A, llvm::MCPhysReg Register, llvm::SlotIndex First, 
 /// The blocks that a live range is live in, in order; none where these are too many.
 llvm::SmallVector<llvm::MachineBasicBlock *, 16> liveBlocks(const Analyses &A, const llvm::LiveInterval &Range);
 
-/// For each register, blocks where it is free and the live range spares most by having it, in memory elsewhere. Each set is given once.
-llvm::SmallVector<llvm::SmallVector<llvm::MachineBasicBlock *, 16>, 4> fittingBlocks(const Analyses &A, const llvm::LiveInterval &Range);
+/// For each register, those of the live blocks where it is free and the live range spares most by having it, in memory elsewhere. Each set is given
+/// once.
+llvm::SmallVector<llvm::SmallVector<llvm::MachineBasicBlock *, 16>, 4> fittingBlocks(const Analyses &A, const llvm::LiveInterval &Range,
+                                                                                     llvm::ArrayRef<llvm::MachineBasicBlock *> Live);
 
 } // namespace mlcb::rl4real

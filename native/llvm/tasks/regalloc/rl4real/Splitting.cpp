@@ -54,9 +54,10 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const Calle
     rate(Rated, Range, *Copies, Saves, Free);
     Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), std::move(Rated));
   };
-  if (const Region Rest = withoutCalls(Range, liveBlocks(A, Range)); !Rest.Blocks.empty())
+  const auto Live = liveBlocks(A, Range);
+  if (const Region Rest = withoutCalls(Range, Live); !Rest.Blocks.empty())
     Offer(Rest);
-  for (const auto &Blocks : fittingBlocks(A, Range))
+  for (const auto &Blocks : fittingBlocks(A, Range, Live))
     Offer(whole(Blocks));
   for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
