@@ -69,7 +69,9 @@ def test_interrupted_evaluation_goes_on_where_it_stopped(tmp_path: Path) -> None
 
         answers.clear()
         with closing(Bench(EnvPool(PosetRLEnv, programs=programs, max_steps=1), programs, journal)) as bench:
-            return bench.run(choose, "stop") + bench.run(choose, "again")
+            stop, again = bench.run(choose, "stop"), bench.run(choose, "again")
+            bench.finish()
+            return stop + again
 
     def begun(inputs: str) -> Journal:
         journal = Journal(tmp_path / "unfinished.jsonl")

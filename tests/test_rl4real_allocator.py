@@ -237,7 +237,7 @@ def test_illegal_answers_are_counted_and_the_heuristics_stand(module: Path, tmp_
 
 
 def test_live_range_makes_way_for_a_far_dearer_one(tmp_path: Path) -> None:
-    (source,) = corpora.embedded("embedded/train/protocol_decoder")
+    (source,) = corpora.embedded("embedded/train/dijkstra")
     command: list[str | Path] = [
         toolchain.tool("clang"),
         "-O2",

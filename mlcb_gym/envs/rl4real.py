@@ -32,7 +32,7 @@ def fewest_first(observation: Observation) -> float:
 
 
 COSTS_OF_RANGE = ("weight", "density", "spill_cost", "copy_cost", "hottest", "neighbour_density", "neighbour_cost")
-COSTS_OF_CHOICE = ("cost", "frequency", "inside", "edges", "saves", "evicts")
+COSTS_OF_CHOICE = ("cost", "frequency", "inside", "edges", "saves", "evicts", "copies")
 """Tensors that are costs, or say how often a block runs."""
 
 _RECORD = record("columns", heuristic, heuristic=heuristic, first=first)

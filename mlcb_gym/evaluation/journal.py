@@ -17,7 +17,6 @@ class Journal:
     path: Path
     _inputs: str = field(default="", init=False)
     _known: dict[int, dict[int, Trace]] = field(default_factory=dict, init=False)
-    _stage: int = field(default=0, init=False)
     _lines: TextIO | None = field(default=None, init=False)
 
     def begin(self, inputs: str) -> None:
@@ -29,17 +28,16 @@ class Journal:
                 self._known.setdefault(row["stage"], {})[row["program"]] = _trace(row["trace"])
             self._lines = json_lines.extend(self.path)
 
-    def next_stage(self) -> dict[int, Trace]:
-        """Return what is known of the next method, by the number of the program."""
-        self._stage += 1
-        return self._known.get(self._stage, {})
+    def known(self, stage: int) -> dict[int, Trace]:
+        """Return what is known of a method, by the number of the program."""
+        return self._known.get(stage, {})
 
-    def keep(self, program: int, trace: Trace) -> None:
-        """Write an episode of this stage."""
+    def keep(self, stage: int, program: int, trace: Trace) -> None:
+        """Write an episode of a method."""
         if self._lines is None:
             self._lines = self.path.open("w", buffering=1)
             json_lines.write(self._lines, {"inputs": self._inputs})
-        json_lines.write(self._lines, {"stage": self._stage, "program": program, "trace": asdict(replace(trace, actions=()))})
+        json_lines.write(self._lines, {"stage": stage, "program": program, "trace": asdict(replace(trace, actions=()))})
 
     def close(self) -> None:
         """Close the file, which stays for the next time."""

@@ -81,7 +81,9 @@ def evaluate_metrics(
             _check_searched(bench.env())
         if candidates:
             _check_decided_apart(policy, made.record)
-        traces, left_out = _without_empty(bench, bench.run(_player(policy, bench.env(), made.record), POLICY))
+        traces = bench.run(_player(policy, bench.env(), made.record), POLICY)
+        bench.finish()
+        traces, left_out = _without_empty(bench, traces)
         rows = TraceRows.of(folder.name, bench.programs, made.record, bench.env())
         rows.evaluation.left_out = left_out
         rows.add_guarded(POLICY, traces)
@@ -89,10 +91,12 @@ def evaluate_metrics(
         if references:
             _add_references(rows, bench, made.record)
         else:
-            rows.add_baseline()
+            rows.later(rows.add_baseline)
         if search:
-            rows.add(SEARCH, bench.each(searched, SEARCH))
+            rows.later(rows.add, SEARCH, bench.each(searched, SEARCH))
         _add_best(rows, bench, made.record, best_of, seed)
+        bench.finish()
+        rows.settle()
     if whole:
         sizes = evaluate_linked(folder, whole)
         interval = f" ({sizes.by_program})" if sizes.by_program else ""
@@ -164,18 +168,18 @@ def _add_references(rows: TraceRows, bench: Bench, record: TaskRecord) -> None:
     """Adds the baseline and the policies that do not learn; with their guard, where that is function by function."""
     add = rows.add_guarded if record.guarded else rows.add
     if record.baseline not in record.reference_policies:
-        rows.add_baseline()
+        rows.later(rows.add_baseline)
     for method, reference in record.reference_policies.items():
         traces = _run(bench, method, reference)
         if reference.alternative:
-            rows.add_alternative(method, traces, reference.alternative)
+            rows.later(rows.add_alternative, method, traces, reference.alternative)
         elif method == record.baseline:
-            rows.add_baseline(traces)
+            rows.later(rows.add_baseline, traces)
         else:
-            add(method, traces)
-    _pair_with_best(rows, [method for method in record.reference_policies if method != record.baseline])
+            rows.later(add, method, traces)
+    rows.later(_pair_with_best, rows, [method for method in record.reference_policies if method != record.baseline])
     if record.stock_ways:
-        _add_stock(rows, bench.programs, record)
+        rows.later(_add_stock, rows, bench.programs, record)
 
 
 def _pair_with_best(rows: TraceRows, methods: Sequence[str]) -> None:
@@ -204,18 +208,18 @@ def _add_best(rows: TraceRows, bench: Bench, record: TaskRecord, counts: Sequenc
     for name, portfolio in record.portfolios.items():
         tried = [_run(bench, f"{name} {i + 1}", reference) for i, reference in enumerate(portfolio[:most])]
         for count in (count for count in counts if count <= len(tried)):
-            rows.add(f"{name}, best of {count}", *tried[:count])
+            rows.later(rows.add, f"{name}, best of {count}", *tried[:count])
             if record.guardable:
-                rows.add(f"{name}, best of {count}, guarded", *tried[:count], bench.unchanged())
+                rows.later(rows.add, f"{name}, best of {count}, guarded", *tried[:count], bench.unchanged())
     drawn = [bench.play(partial(random_episode, seed=(seed, i)), f"random {i + 1}", **record.random) for i in range(most)]
     for count in counts:
-        rows.add(f"random, best of {count}", *drawn[:count])
+        rows.later(rows.add, f"random, best of {count}", *drawn[:count])
 
 
 def _add_measured(rows: TraceRows, bench: Bench, choose: Decide, found: Sequence[Alternative], counts: Sequence[int]) -> None:
     """Adds what the compiler itself makes of the policy's episodes by each number of candidates."""
     for count, alternative in zip(counts, found, strict=True):
-        rows.add_alternative(f"candidates: {count}", bench.run(choose, f"candidates {count}", **alternative.arguments), alternative)
+        rows.later(rows.add_alternative, f"candidates: {count}", bench.run(choose, f"candidates {count}", **alternative.arguments), alternative)
 
 
 def _add_best_answers(
@@ -224,7 +228,7 @@ def _add_best_answers(
     """Adds the best of the first answers to each decision, and of the heuristic's own, if that is given, decision by decision."""
     for count in counts:
         best = bench.play(partial(best_of_each, candidates=listed[:count], default=default), "candidates", dense=True)
-        rows.add(f"{label}: {count}", best, bench.unchanged())
+        rows.later(rows.add, f"{label}: {count}", best, bench.unchanged())
 
 
 def _add_preferred(rows: TraceRows, bench: Bench, listed: Sequence[int], counts: Sequence[int], policy: OnnxPolicy) -> None:
@@ -243,7 +247,7 @@ def _add_best_episodes(rows: TraceRows, bench: Bench, listed: Sequence[int], cou
     """Adds the best of the episodes of one action each and of the compiler's own heuristic."""
     tried = [bench.play(partial(replay, actions=(action,)), f"candidate {action}") for action in listed[: max(counts, default=0)]]
     for count in counts:
-        rows.add(f"candidates: {count}", *tried[:count], bench.unchanged())
+        rows.later(rows.add, f"candidates: {count}", *tried[:count], bench.unchanged())
 
 
 def _run(bench: Bench, label: str, reference: ReferencePolicy) -> list[Trace]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows of an evaluation, made of what episodes came to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import ParamSpec
 
 from mlcb_gym.corpus.programs import Program
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -9,6 +11,8 @@ from mlcb_gym.envs.record import Alternative, TaskRecord
 from mlcb_gym.errors import TaskError
 from mlcb_gym.evaluation.report import POLICY, Evaluation
 from mlcb_gym.rollout.trace import Trace
+
+P = ParamSpec("P")
 
 SEARCH = "search"
 PAIRS = ((POLICY, "best fixed sequence"), (POLICY, SEARCH))
@@ -29,6 +33,7 @@ class TraceRows:
     def __init__(self, evaluation: Evaluation, columns: Columns, guarded: tuple[str, str] | None = None, *, guardable: bool = True) -> None:
         self.evaluation, self._columns, self._guarded, self._guardable = evaluation, columns, guarded, guardable
         self._first = next(iter(columns))
+        self._later: list[Callable[[], None]] = []
 
     @classmethod
     def of(cls, policy: str, programs: Sequence[Program], record: TaskRecord, env: CompilerEnv) -> "TraceRows":
@@ -43,6 +48,16 @@ class TraceRows:
         names, projects = [p.name for p in programs], [p.project for p in programs]
         evaluation = Evaluation(policy=policy, programs=names, projects=projects, baseline=record.baseline, pairs=PAIRS)
         return cls(evaluation, columns, record.guarded, guardable=record.guardable)
+
+    def later(self, add: Callable[P, None], *arguments: P.args, **options: P.kwargs) -> None:
+        """Adds rows by this call when ``settle`` is called: their traces are planned, but not played yet."""
+        self._later.append(partial(add, *arguments, **options))
+
+    def settle(self) -> None:
+        """Adds all rows that were left for later, in their order."""
+        for add in self._later:
+            add()
+        self._later.clear()
 
     def add(self, method: str, *tried: Sequence[Trace]) -> None:
         """Adds the trace of each program; of several the one with the lowest ratio, at the price of all. A failed episode is in ``failures``."""

@@ -55,6 +55,7 @@ class Answer:
 
 
 Result = TypeVar("Result")
+Number = TypeVar("Number")
 Command = Reset | Delegate | Action
 Script = Generator[Command, Answer, Result]
 Choose = Callable[[Observation], Action | None]
@@ -123,7 +124,7 @@ def observed(program: Any, choose: Choose) -> Script[list[Observation]]:
     return seen
 
 
-def numbered(number: int, script: Script[Result]) -> Script[tuple[int, Result]]:
+def numbered(number: Number, script: Script[Result]) -> Script[tuple[Number, Result]]:
     """Play a script, and return its number and its result: ``play`` yields results in any order."""
     return number, (yield from script)
 

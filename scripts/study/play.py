@@ -156,6 +156,7 @@ def _search_each(cell: Cell, compilations: int) -> Result:
         with closing(Bench(EnvPool(made, **arguments), programs)) as bench:
             usual = bench.env().default_action if bench.env().heuristic is not None else None
             traces = bench.play(partial(climb, tries=tries, seed=cell.seed, usual=usual), split)
+            bench.finish()
         result.ratios[split] = _known([p.name for p in programs], [trace.scored for trace in traces])
         result.projects |= {p.name: p.project for p in programs}
         result.compilations += tries * len(programs)

@@ -101,6 +101,7 @@ Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity
   Parsed->Path = Path.str();
   Parsed->Identity = std::move(Identity);
   Parsed->Digest = hexDigest(Bytes.getBuffer());
+  Parsed->Instructions = Parsed->Module->getInstructionCount();
   Programs.push_front(std::move(*Parsed));
   evict();
   return &Programs.front();
@@ -109,7 +110,7 @@ Expected<const Program *> ModuleCache::read(StringRef Path, std::string Identity
 void ModuleCache::evict() {
   size_t Instructions = 0;
   auto First = find_if(Programs, [&](const Program &P) {
-    Instructions += P.Module->getInstructionCount();
+    Instructions += P.Instructions;
     return Instructions > MaxInstructions && &P != &Programs.front();
   });
   Programs.erase(First, Programs.end());

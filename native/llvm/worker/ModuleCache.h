@@ -23,6 +23,7 @@ struct Program {
   std::string Digest;   // of the content
   std::unique_ptr<llvm::LLVMContext> Context;
   std::unique_ptr<llvm::Module> Module;
+  size_t Instructions = 0;
 };
 
 /// Keeps the programs used last, up to a number of instructions in all (an instruction is about half a kilobyte).

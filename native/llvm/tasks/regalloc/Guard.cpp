@@ -35,16 +35,15 @@ std::string inLines(ArrayRef<Alternative> Alternatives, const Allocations &Own, 
 } // namespace
 
 std::vector<StringSet<>> betterFunctions(Module &M, TargetMachine &Machine, ArrayRef<Alternative> Alternatives) {
-  std::optional<std::string> Result;
-  if (M.getTargetTriple().isOSBinFormatELF()) // the bytes of a function are not known elsewhere
-    Result = tryInFork(M, [&] {
-      const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
-      return inLines(Alternatives, Own, map_to_vector(Alternatives, [&](const Alternative &By) { return allocate(M, Machine, By); }));
-    });
-  if (!Result)
-    Result = "policy: failed; kept: greedy";
+  const auto Try = [&] {
+    const Allocations Own = allocate(M, Machine, {"greedy", unadvised});
+    return inLines(Alternatives, Own, map_to_vector(Alternatives, [&](const Alternative &By) { return allocate(M, Machine, By); }));
+  };
+  const std::string Result = M.getTargetTriple().isOSBinFormatELF()
+                                 ? tryInFork(M, Try).value_or("policy: failed; kept: greedy")
+                                 : "policy: not tried, for the bytes of a function are known in ELF alone; kept: greedy";
   SmallVector<StringRef> Lines;
-  StringRef(*Result).split(Lines, '\n');
+  StringRef(Result).split(Lines, '\n');
   remark("Guard", Lines[0], M);
   std::vector<StringSet<>> Better(Alternatives.size());
   for (StringRef Line : drop_begin(Lines)) {

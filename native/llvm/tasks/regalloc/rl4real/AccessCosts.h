@@ -6,15 +6,22 @@
 
 namespace mlcb::rl4real {
 
-/// Of one instruction, each time that it runs.
-struct AccessCosts {
-  double Read;
-  double Write; // negative where the write goes: the value is computed where it is read
+/// An instruction that reads or writes a live range.
+struct Access {
+  llvm::MachineInstr *MI;
+  llvm::SlotIndex At;
+  bool IsWrite;
+  double Cost; // of all its runs, if the live range is in memory; negative where an instruction goes
 
-  /// Of what an instruction reads and writes, so many times.
-  double of(std::pair<bool, bool> ReadsWrites, double Times) const { return Times * (ReadsWrites.first * Read + ReadsWrites.second * Write); }
+  llvm::MachineBasicBlock *block() const { return MI->getParent(); }
 };
 
-AccessCosts accessCosts(const Analyses &A, const llvm::LiveInterval &Range);
+/// All of a live range.
+struct Accesses {
+  llvm::SmallVector<Access, 8> All;
+  double Enter, Leave; // cost of a copy from memory to a register, where the value may be computed anew, and of one back
+};
+
+Accesses accessesOf(const Analyses &A, const llvm::LiveInterval &Range);
 
 } // namespace mlcb::rl4real

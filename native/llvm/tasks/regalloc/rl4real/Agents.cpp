@@ -171,11 +171,12 @@ size_t Agents::colour(const LiveInterval &Range, ArrayRef<Candidate> Legal) {
     Asked.set(colourer::preferred, I, Each.Hinted);
     Asked.set(colourer::saves, I, Each.Saves);
     Asked.set(colourer::evicts, I, Each.Evicts);
+    Asked.set(colourer::copies, I, Each.Copies);
     Asked.set(colourer::encoding, I, Each.Encoding);
     Asked.set(colourer::used, I, Use[Each.Register]);
     Asked.set(colourer::wanted, I, Wanted.lookup(Each.Register));
   }
-  Asked.pad({colourer::preferred, colourer::saves, colourer::evicts, colourer::encoding, colourer::used, colourer::wanted}, Shown);
+  Asked.pad({colourer::preferred, colourer::saves, colourer::evicts, colourer::copies, colourer::encoding, colourer::used, colourer::wanted}, Shown);
   writeRange<colourer>(0, Range);
   writeProgress<colourer>();
   return choose<colourer>(Shown, Own, [](size_t) { return true; });

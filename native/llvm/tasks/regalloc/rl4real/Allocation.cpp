@@ -50,7 +50,7 @@ void Allocation::dropEmptied() {
     if (!A.MRI.reg_nodbg_empty(R))
       return false;
     Policy.changed(R);
-    Enqueued.erase(R);
+    leave(R);
     A.LIS.removeInterval(R);
     return true;
   });
@@ -100,6 +100,13 @@ void Allocation::enqueue(Register R) {
   ++Done.Ranges;
 }
 
+/// One that does not wait any more.
+void Allocation::leave(Register R) {
+  Enqueued.erase(R);
+  for (auto &[Unit, Wants] : Wanting)
+    Wants.erase(R);
+}
+
 size_t Allocation::legal(size_t Answer, size_t Size, function_ref<size_t()> Own) {
   if (Answer < Size)
     return Answer;
@@ -111,7 +118,7 @@ const LiveInterval &Allocation::next() {
   const size_t Index = legal(Policy.next(Waiting), Waiting.size(), [&] { return Heuristic.next(Waiting); });
   const LiveInterval &Range = *Waiting[Index];
   Waiting.erase(Waiting.begin() + Index);
-  Enqueued.erase(Range.reg());
+  leave(Range.reg());
   Policy.changed(Range.reg());
   return Range;
 }
@@ -152,11 +159,13 @@ Choices Allocation::choices(const LiveInterval &Range) {
   Add([&](MCPhysReg R) { return A.Matrix.checkInterference(Range, R) == LiveRegMatrix::IK_Free ? std::optional(0.0) : std::nullopt; });
   Legal.CanSpill = Range.isSpillable();
   Legal.SpillCost = Facts.of(Range).SpillCost;
+  const size_t Free = Legal.Colours.size();
   const bool IsAtEase = any_of(Legal.Colours, [](const Candidate &Each) { return Each.isFree(); });
   if (!IsAtEase && Legal.CanSpill)
-    Add([&](MCPhysReg R) { return evictionCost(Range, R); });
+    Add([&](MCPhysReg R) { return evictionCost(Range, R, Facts.of(Range).SpillCost); });
   if (!IsAtEase && Facts.splits(Range.reg()) < MaxSplits.OfRange && Done.Splits < MaxSplits.OfFunction)
-    Legal.Regions = Splits.regions(Range, Saves, Legal.Colours);
+    Legal.Regions = Splits.regions(Range, Saves, ArrayRef(Legal.Colours).take_front(Free),
+                                   [&](const LiveInterval &Part, MCPhysReg R, double Worth) { return evictionCost(Part, R, Worth); });
   return Legal;
 }
 
@@ -189,12 +198,13 @@ double Allocation::copies(const LiveInterval &Range, const CopyCosts &Own, MCPhy
   const auto Known = Wanting.find(unit(Register));
   if (Known == Wanting.end() || Range.empty())
     return Cost;
+  const auto Overlaps = [&](const LiveInterval &Other) {
+    return !Other.empty() && Other.beginIndex() < Range.endIndex() && Range.beginIndex() < Other.endIndex() && Range.overlaps(Other);
+  };
   for (const auto &[Other, Spared] : Known->second)
-    if (Other != Range.reg() && Enqueued.contains(Other)) {
-      const LiveInterval &Waits = A.LIS.getInterval(Other);
-      const bool IsInItsWay = !Waits.empty() && Range.overlaps(Waits) && A.Matrix.checkInterference(Waits, Register) == LiveRegMatrix::IK_Free;
-      Cost += IsInItsWay ? Spared : 0;
-    }
+    if (const LiveInterval &Waits = A.LIS.getInterval(Other);
+        Overlaps(Waits) && A.Matrix.checkInterference(Waits, Register) == LiveRegMatrix::IK_Free)
+      Cost += Spared;
   return Cost;
 }
 
@@ -209,7 +219,7 @@ double Allocation::elsewhere(const LiveInterval &Range, MCPhysReg Register) {
 }
 
 /// What it costs those that have a register to wait again, if they are few and it is far below a spill of this one.
-std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register) {
+std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register, double Worth) {
   if (A.Matrix.checkInterference(Range, Register) != LiveRegMatrix::IK_VirtReg)
     return std::nullopt;
   const auto Others = interferers(A, Range, Register, MostEvicted + 1);
@@ -219,9 +229,13 @@ std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhys
   if (Others.size() > MostEvicted || !all_of(Others, MayBeEvicted))
     return std::nullopt;
   double Cost = 0;
-  for (const LiveInterval *Other : Others)
-    Cost += std::min(double(std::max(Facts.of(*Other).SpillCost, 0.0F)), elsewhere(*Other, Register));
-  return EvictionMargin * Cost < Facts.of(Range).SpillCost ? std::optional(Cost) : std::nullopt;
+  for (const LiveInterval *Other : Others) {
+    const double Spilled = std::max<double>(Facts.of(*Other).SpillCost, 0);
+    Cost += Spilled > 0 ? std::min(Spilled, elsewhere(*Other, Register)) : 0;
+    if (EvictionMargin * Cost >= Worth)
+      return std::nullopt;
+  }
+  return Cost;
 }
 
 /// Those that have the register wait again.
@@ -232,7 +246,8 @@ void Allocation::assign(const LiveInterval &Range, MCRegister Register) {
     ++Evictions[Other->reg()];
     ++Done.Evictions;
   }
-  Saves.use(Register, blocks(Range.reg()));
+  if (Saves.isCalleeSaved(Register))
+    Saves.needFrame(blocks(Range.reg()));
   A.Matrix.assign(Range, Register);
 }
 
@@ -257,7 +272,17 @@ void Allocation::split(const LiveInterval &Range, ArrayRef<Region> Legal) {
   ++Done.Splits;
 }
 
+/// Loads and stores at the edges of the parts of a live range that is in memory now cost what they did not before.
+void Allocation::respill(Register Original) {
+  for (const Register Part : Facts.parts(Original)) {
+    Facts.forget(Part);
+    if (Enqueued.contains(Part))
+      requeue(A.LIS.getInterval(Part));
+  }
+}
+
 void Allocation::spill(const LiveInterval &Range) {
+  const Register Original = A.VRM.getOriginal(Range.reg());
   const unsigned Known = A.MRI.getNumVirtRegs();
   LiveRangeEdit Edit(&Range, New, A.MF, A.LIS, &A.VRM, this, &DeadRemats);
   Spill->spill(Edit);
@@ -269,6 +294,7 @@ void Allocation::spill(const LiveInterval &Range) {
   for (const Register R : Edit)
     if (R.virtRegIndex() >= Known && !Clones.contains(R) && A.LIS.hasInterval(R))
       A.LIS.getInterval(R).markNotSpillable();
+  respill(Original);
 }
 
 /// Only what is lighter is evicted: the registers' weights grow with each eviction, so that it ends.
@@ -313,15 +339,22 @@ bool Allocation::LRE_CanEraseVirtReg(Register R) {
 }
 
 void Allocation::LRE_WillShrinkVirtReg(Register R) {
-  LiveInterval &Range = A.LIS.getInterval(R);
-  if (A.VRM.hasPhys(R))
-    A.Matrix.unassign(Range);
-  else if (Enqueued.erase(R)) // its place in the queue will be another one
-    Waiting.erase(find(Waiting, &Range));
-  else
+  const LiveInterval &Range = A.LIS.getInterval(R);
+  if (Enqueued.contains(R))
+    return requeue(Range);
+  if (!A.VRM.hasPhys(R))
     return;
+  A.Matrix.unassign(Range);
   Facts.forget(R);
   Shrunk.push_back(R);
+}
+
+/// Its place in the queue will be another one.
+void Allocation::requeue(const LiveInterval &Range) {
+  Waiting.erase(find(Waiting, &Range));
+  leave(Range.reg());
+  Facts.forget(Range.reg());
+  Shrunk.push_back(Range.reg());
 }
 
 void Allocation::LRE_DidCloneVirtReg(Register Clone, Register Old) {

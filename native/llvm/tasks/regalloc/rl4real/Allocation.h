@@ -41,7 +41,7 @@ private:
   void colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
   void split(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   void spill(const llvm::LiveInterval &Range);
-  std::optional<double> evictionCost(const llvm::LiveInterval &Range, llvm::MCPhysReg Register);
+  std::optional<double> evictionCost(const llvm::LiveInterval &Range, llvm::MCPhysReg Register, double Worth);
   void assign(const llvm::LiveInterval &Range, llvm::MCRegister Register);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
@@ -53,6 +53,9 @@ private:
   void enqueue(llvm::Register R);
   void enqueueNew();
   const llvm::LiveInterval &next();
+  void leave(llvm::Register R);
+  void requeue(const llvm::LiveInterval &Range);
+  void respill(llvm::Register Original);
   void dropEmptied();
   void finish();
   void handOver();
@@ -68,11 +71,11 @@ private:
   SplitLimits MaxSplits;
   Splitting Splits;
   std::unique_ptr<llvm::Spiller> Spill;
-  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting;                                 // from the least dense to the densest (LiveRangeFacts)
-  llvm::DenseSet<llvm::Register> Enqueued;                                                  // those waiting: one twice would outlive its removal
-  llvm::SmallVector<llvm::Register, 8> New, Shrunk;                                         // to be enqueued; only what is new is part of an edit
-  llvm::DenseMap<llvm::MCRegUnit, llvm::SmallMapVector<llvm::Register, double, 4>> Wanting; // live ranges that are copied from or to a register
-  llvm::DenseSet<llvm::Register> Given;                                                     // those allocated before, as X86's tiles are
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Waiting;                                // from the least dense to the densest (LiveRangeFacts)
+  llvm::DenseSet<llvm::Register> Enqueued;                                                 // those waiting: one twice would outlive its removal
+  llvm::SmallVector<llvm::Register, 8> New, Shrunk;                                        // to be enqueued; only what is new is part of an edit
+  llvm::DenseMap<llvm::MCRegUnit, llvm::SmallDenseMap<llvm::Register, double, 4>> Wanting; // of those waiting, copies from or to a register
+  llvm::DenseSet<llvm::Register> Given;                                                    // those allocated before, as X86's tiles are
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
   llvm::DenseSet<llvm::Register> Clones;              // of live ranges that fell apart
   llvm::DenseMap<llvm::Register, unsigned> Evictions; // how often each was evicted

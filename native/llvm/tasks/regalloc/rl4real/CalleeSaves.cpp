@@ -3,6 +3,7 @@
 
 #include "llvm/measure/AllocationCost.h"
 
+#include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -10,7 +11,12 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-CalleeSaves::CalleeSaves(const Analyses &A) : A(A) {
+CalleeSaves::CalleeSaves(const Analyses &A) : A(A), Times(A.MF.getNumBlockIDs()) {
+  A.Dominators.updateDFSNumbers();
+  for (const MachineDomTreeNode *Node : depth_first(A.Dominators.getRootNode())) {
+    const MachineDomTreeNode *Above = Node->getIDom();
+    Times[Node->getBlock()->getNumber()] = std::min(Above ? Times[Above->getBlock()->getNumber()] : 1, A.frequency(*Node->getBlock()));
+  }
   const TargetInstrInfo &Target = *A.MF.getSubtarget().getInstrInfo();
   const auto NeedsFrame = [&](const MachineInstr &MI) {
     return Target.isFrameInstr(MI) || any_of(MI.operands(), [](const MachineOperand &Operand) { return Operand.isFI(); });
@@ -19,42 +25,38 @@ CalleeSaves::CalleeSaves(const Analyses &A) : A(A) {
   for (MachineBasicBlock &Block : A.MF)
     if (any_of(Block, NeedsFrame))
       Blocks.push_back(&Block);
-  Save = around(Blocks);
+  needFrame(Blocks);
 }
 
+/// What dominates some blocks dominates the first and the last of them, in the order of the tree.
 MachineBasicBlock *CalleeSaves::around(ArrayRef<MachineBasicBlock *> Blocks) const {
-  MachineBasicBlock *Around = Save;
+  const auto Place = [&](MachineBasicBlock *Block) { return A.Dominators.getNode(Block)->getDFSNumIn(); };
+  MachineBasicBlock *First = Save, *Last = Save;
   for (MachineBasicBlock *Block : Blocks)
-    if (A.Dominators.isReachableFromEntry(Block))
-      Around = Around ? A.Dominators.findNearestCommonDominator(Around, Block) : Block;
-  return Around;
+    if (A.Dominators.isReachableFromEntry(Block)) {
+      First = First && Place(First) <= Place(Block) ? First : Block;
+      Last = Last && Place(Last) >= Place(Block) ? Last : Block;
+    }
+  return First ? A.Dominators.findNearestCommonDominator(First, Last) : nullptr;
 }
 
-/// Saves leave loops, and are never more frequent than the function.
-double CalleeSaves::times(MachineBasicBlock *Block) const {
-  double Least = 1;
-  for (const MachineDomTreeNode *Node = Block ? A.Dominators.getNode(Block) : nullptr; Node; Node = Node->getIDom())
-    Least = std::min(Least, A.frequency(*Node->getBlock()));
-  return Block ? Least : 0;
+unsigned CalleeSaves::used() const {
+  unsigned Used = 0;
+  for (const MCPhysReg *Register = A.MRI.getCalleeSavedRegs(); *Register; ++Register)
+    Used += isUsed(*Register);
+  return Used;
 }
 
 CalleeSaves::Price CalleeSaves::in(ArrayRef<MachineBasicBlock *> Blocks) const {
   constexpr double Each = measure::StoreWeight + measure::LoadWeight;
-  const double Times = times(around(Blocks)), More = Used ? Used * Each * (Times - times(Save)) : 0;
-  return {Each * Times + More, More};
+  const double Then = times(around(Blocks)), Now = times(Save), More = Then == Now ? 0 : used() * Each * (Then - Now);
+  return {Each * Then + More, More};
 }
 
 double CalleeSaves::of(MCPhysReg Register, Price Saved) const {
-  if (!A.Classes.getLastCalleeSavedAlias(Register))
+  if (!isCalleeSaved(Register))
     return 0;
   return isUsed(Register) ? Saved.More : Saved.First;
-}
-
-void CalleeSaves::use(MCRegister Register, ArrayRef<MachineBasicBlock *> Blocks) {
-  if (!A.Classes.getLastCalleeSavedAlias(Register))
-    return;
-  Used += !isUsed(Register);
-  Save = around(Blocks);
 }
 
 } // namespace mlcb::rl4real

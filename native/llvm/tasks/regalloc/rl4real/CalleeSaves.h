@@ -4,11 +4,15 @@
 
 #include "llvm/tasks/regalloc/rl4real/Analyses.h"
 
+#include <vector>
+
 namespace mlcb::rl4real {
 
 class CalleeSaves {
 public:
   explicit CalleeSaves(const Analyses &A);
+
+  bool isCalleeSaved(llvm::MCRegister Register) const { return A.Classes.getLastCalleeSavedAlias(Register).isValid(); }
 
   /// What a callee-saved register costs in some blocks, with what it adds to the cost of those in use.
   struct Price {
@@ -19,17 +23,20 @@ public:
   /// What a register costs at a price of callee-saved ones.
   double of(llvm::MCPhysReg Register, Price Saved) const;
 
-  /// Takes a register into use.
-  void use(llvm::MCRegister Register, llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks);
+  /// Some blocks use a callee-saved register, or the stack, from now on.
+  void needFrame(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) { Save = around(Blocks); }
 
 private:
   bool isUsed(llvm::MCRegister Register) const { return A.Matrix.isPhysRegUsed(Register) || A.MRI.isPhysRegModified(Register); }
+  unsigned used() const;
   llvm::MachineBasicBlock *around(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
-  double times(llvm::MachineBasicBlock *Save) const;
+
+  /// Saves leave loops, and are never more frequent than the function.
+  double times(const llvm::MachineBasicBlock *Block) const { return Block ? Times[Block->getNumber()] : 0; }
 
   const Analyses &A;
+  std::vector<double> Times;               // of each block's saves: the least of those that dominate it
   llvm::MachineBasicBlock *Save = nullptr; // dominates all that needs a frame; null where nothing does
-  unsigned Used = 0;
 };
 
 } // namespace mlcb::rl4real

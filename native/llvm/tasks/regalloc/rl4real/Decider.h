@@ -19,7 +19,7 @@ enum class Fate { Colour, Split, Spill };
 struct Candidate {
   llvm::MCPhysReg Register;
   unsigned Encoding; // LLVM's cost of it: longer instructions
-  double Saves;      // cost of its save and restore, where it is callee-saved and not used yet
+  double Saves;      // cost of its save and restore, where it is callee-saved; or of all earlier saves, where it is used already
   double Evicts;     // cost of another register, or a spill, of those that have it
   double Copies;     // cost of the copies that it does not spare, of the live range and of those in its way that wait for it
   bool Hinted;
@@ -28,17 +28,17 @@ struct Candidate {
   double price() const { return Saves + Evicts + Copies; }
 };
 
-/// The blocks that a live range may be isolated in, those of a loop, or one; or the instructions of a block from the first to the last one.
+/// The blocks that a live range may be isolated in; or the instructions of a block from the first to the last one.
 struct Region {
   llvm::SmallVector<llvm::MachineBasicBlock *, 4> Blocks;
   llvm::SlotIndex First, Last;         // where it is a part of its block
   llvm::SmallDenseSet<int, 4> Numbers; // of the blocks, where it has them whole
   size_t Links = 0;                    // edges of the control flow that begin or end at these
-  double Edges = 0;                    // cost of its edges, if the live range is in memory outside
+  double Edges = 0;                    // cost of loads and stores on its edges; or of copies and a register outside, less a spill there
   double SpillCost = 0;                // of the part inside
   unsigned Uses = 0;                   // instructions inside that read or write the live range
-  unsigned Free = 0;                   // registers that the part inside may have now
-  double Saves = 0;                    // of the cheapest of them
+  unsigned Free = 0;                   // registers that the part inside may have now: free ones, else those of others
+  double Saves = 0;                    // cost of the cheapest of them, with that of others moving
 
   /// What it brings over a spill of the whole live range.
   double gain() const { return Free ? SpillCost - Edges - Saves : -Edges; }

@@ -21,24 +21,28 @@ const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   return *Facts;
 }
 
-void FactsOfFunction::noteSplit(const LiveInterval &Range, ArrayRef<Register> Parts) {
+void FactsOfFunction::note(Register Part, unsigned SplitsBefore) {
+  Splits[Part] = SplitsBefore;
+  Parts[A.VRM.getOriginal(Part)].push_back(Part);
+}
+
+void FactsOfFunction::noteSplit(const LiveInterval &Range, ArrayRef<Register> New) {
   const unsigned Own = splits(Range.reg()) + 1;
-  for (const Register Part : Parts)
-    Splits[Part] = Own;
+  for (const Register Part : New)
+    note(Part, Own);
 }
 
 LiveRangeFacts FactsOfFunction::find(const LiveInterval &Range) const {
   LiveRangeFacts Facts{};
   Facts.Embedding.resize(dimension());
-  const AccessCosts Costs = accessCosts(A, Range);
-  for (MachineInstr *MI : A.instructions(Range.reg())) {
-    const auto Times = static_cast<float>(A.frequency(*MI->getParent()));
-    Facts.SpillCost += static_cast<float>(Costs.of(MI->readsWritesVirtualRegister(Range.reg()), Times));
-    Facts.CopyCost += Times * static_cast<float>(MI->isCopy() * measure::CopyWeight);
+  for (const Access &Each : accessesOf(A, Range).All) {
+    const auto Times = static_cast<float>(A.frequency(*Each.block()));
+    Facts.SpillCost += static_cast<float>(Each.Cost);
+    Facts.CopyCost += Times * static_cast<float>(Each.MI->isCopy() * measure::CopyWeight);
     Facts.Hottest = std::max(Facts.Hottest, Times);
     ++Facts.Uses;
     if (Seeds)
-      Seeds->embed(*MI, Facts.Embedding);
+      Seeds->embed(*Each.MI, Facts.Embedding);
   }
   for (float &Element : Facts.Embedding)
     Element /= std::max(Facts.Uses, 1.0F);

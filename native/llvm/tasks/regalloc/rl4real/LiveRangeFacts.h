@@ -32,18 +32,23 @@ public:
   /// The splits that a live range came from.
   unsigned splits(llvm::Register R) const { return Splits.lookup(R); }
 
-  /// A part of a live range that fell apart has as many splits behind it.
-  void noteClone(llvm::Register Clone, llvm::Register Old) { Splits[Clone] = splits(Old); }
+  /// The parts that a live range, which was not split from another one, is in now.
+  llvm::ArrayRef<llvm::Register> parts(llvm::Register Original) { return Parts[Original]; }
 
-  void noteSplit(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> Parts);
+  /// A part of a live range that fell apart has as many splits behind it.
+  void noteClone(llvm::Register Clone, llvm::Register Old) { note(Clone, splits(Old)); }
+
+  void noteSplit(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::Register> New);
 
 private:
+  void note(llvm::Register Part, unsigned SplitsBefore);
   LiveRangeFacts find(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
   const MachineVocabulary *Seeds; // null where nothing is embedded
   llvm::DenseMap<llvm::Register, std::unique_ptr<LiveRangeFacts>> Known;
   llvm::DenseMap<llvm::Register, unsigned> Splits;
+  llvm::DenseMap<llvm::Register, llvm::SmallVector<llvm::Register, 4>> Parts;
 };
 
 } // namespace mlcb::rl4real

@@ -2,10 +2,9 @@
 #include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
 #include "llvm/measure/AllocationCost.h"
-#include "llvm/tasks/regalloc/rl4real/AccessCosts.h"
 #include "llvm/tasks/regalloc/rl4real/FittingBlocks.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
@@ -23,6 +22,7 @@ static constexpr int FarApart = 16; // instructions
 static Region whole(ArrayRef<MachineBasicBlock *> Blocks) {
   Region Whole;
   Whole.Blocks.assign(Blocks.begin(), Blocks.end());
+  sort(Whole.Blocks, [](const MachineBasicBlock *L, const MachineBasicBlock *R) { return L->getNumber() < R->getNumber(); });
   for (const MachineBasicBlock *Block : Blocks) {
     Whole.Numbers.insert(Block->getNumber());
     Whole.Links += Block->pred_size() + Block->succ_size();
@@ -30,17 +30,25 @@ static Region whole(ArrayRef<MachineBasicBlock *> Blocks) {
   return Whole;
 }
 
-SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const CalleeSaves &Saves, ArrayRef<Candidate> Free) {
+/// The places where a live range is read or written, in order, by block; those in the hottest blocks.
+static SmallVector<std::pair<MachineBasicBlock *, SmallVector<SlotIndex, 8>>, 8> usesByBlock(const Analyses &A, const Accesses &Uses) {
+  SmallMapVector<MachineBasicBlock *, SmallVector<SlotIndex, 8>, 8> Found;
+  for (const Access &Each : Uses.All)
+    Found[Each.block()].push_back(Each.At);
+  auto ByBlock = Found.takeVector();
+  const auto Key = [&](const auto &Each) { return std::pair(~A.Frequencies.getBlockFreq(Each.first).getFrequency(), Each.first->getNumber()); };
+  sort(ByBlock, [&](const auto &L, const auto &R) { return Key(L) < Key(R); });
+  ByBlock.truncate(std::min(ByBlock.size(), MostBlocks));
+  for (auto &[Block, Places] : ByBlock)
+    sort(Places);
+  return ByBlock;
+}
+
+SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const CalleeSaves &Saves, ArrayRef<Candidate> Free, EvictionCost Evict) {
   SmallVector<Region, 4> Legal;
   if (!canSplit(Range))
     return Legal;
-  SmallSetVector<MachineBasicBlock *, 8> Uses;
-  const auto Instructions = A.instructions(Range.reg());
-  for (MachineInstr *MI : Instructions)
-    Uses.insert(MI->getParent());
-  SmallVector<MachineBasicBlock *, 8> Hottest(Uses.begin(), Uses.end());
-  const auto Key = [&](const MachineBasicBlock *Block) { return std::pair(~A.Frequencies.getBlockFreq(Block).getFrequency(), Block->getNumber()); };
-  sort(Hottest, [&](const auto *L, const auto *R) { return Key(L) < Key(R); });
+  const Accesses Uses = accessesOf(A, Range);
   SmallPtrSet<const MachineLoop *, 4> Seen;
   const auto Offer = [&](const Region &Found) {
     const auto IsThere = [&](const Region &Other) { return Other.First == Found.First && Other.Last == Found.Last && Other.Blocks == Found.Blocks; };
@@ -51,22 +59,22 @@ SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const Calle
     if (!Copies || Copies->empty()) // without a copy, the live range is within
       return;
     Region Rated = Found;
-    rate(Rated, Range, *Copies, Saves, Free);
+    rate(Rated, Uses, *Copies, Saves, Free);
+    findRegisters(Rated, Range, *Copies, Saves, Evict);
     Legal.insert(upper_bound(Legal, Rated, [](const Region &L, const Region &R) { return L.gain() > R.gain(); }), std::move(Rated));
   };
   const auto Live = liveBlocks(A, Range);
   if (const Region Rest = withoutCalls(Range, Live); !Rest.Blocks.empty())
     Offer(Rest);
-  for (const auto &Blocks : fittingBlocks(A, Range, Live))
-    Offer(whole(Blocks));
-  for (MachineBasicBlock *Block : ArrayRef(Hottest).take_front(MostBlocks)) {
+  for (const Blocks &Fitting : fittingBlocks(A, Range, Uses, Live))
+    Offer(whole(Fitting));
+  for (const auto &[Block, UsesHere] : usesByBlock(A, Uses)) {
     for (const MachineLoop *Loop = A.Loops.getLoopFor(Block); Loop && Seen.insert(Loop).second; Loop = Loop->getParentLoop()) {
       Offer(regionOf(*Loop));
       if (const Region Rest = withoutCalls(Range, Loop->getBlocks()); !Rest.Blocks.empty())
         Offer(Rest);
     }
     Offer(whole(Block));
-    const auto UsesHere = usesIn(*Block, Range);
     for (const Parts &Found : {partsOf(*Block, UsesHere), partsThatFit(*Block, UsesHere, Range)})
       for (const Region &Part : Found)
         Offer(Part);
@@ -113,7 +121,7 @@ Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, ArrayRef<Slot
   SmallVector<std::pair<size_t, size_t>, 8> Runs;
   for (const MCPhysReg Register : A.order(Range.reg()))
     for (size_t From = 0, To = 0; From < Uses.size(); From = ++To) {
-      while (To + 1 < Uses.size() && isFree(A, Register, Uses[To], Uses[To + 1], Block))
+      while (To + 1 < Uses.size() && isFree(A, Register, Uses[To].getBaseIndex(), Uses[To + 1].getDeadSlot(), Block))
         ++To;
       if (To > From && !is_contained(Runs, std::pair(From, To)))
         Runs.push_back({From, To});
@@ -122,15 +130,6 @@ Splitting::Parts Splitting::partsThatFit(MachineBasicBlock &Block, ArrayRef<Slot
   for (const auto &[From, To] : ArrayRef(Runs).take_front(std::min(Runs.size(), MostParts)))
     Found.push_back({{&Block}, Uses[From], Uses[To], {}});
   return Found;
-}
-
-SmallVector<SlotIndex, 8> Splitting::usesIn(const MachineBasicBlock &Block, const LiveInterval &Range) const {
-  SmallVector<SlotIndex, 8> Uses;
-  for (const MachineInstr *MI : A.instructions(Range.reg()))
-    if (MI->getParent() == &Block)
-      Uses.push_back(A.LIS.getInstructionIndex(*MI));
-  sort(Uses);
-  return Uses;
 }
 
 bool Splitting::isFar(SlotIndex One, SlotIndex Next, const MachineBasicBlock &Block) const {
@@ -148,53 +147,65 @@ bool Splitting::holds(const Region &Within, const MachineInstr &MI) const {
   return Within.First <= At && At <= Within.Last;
 }
 
-void Splitting::rate(Region &Within, const LiveInterval &Range, const Plan &Copies, const CalleeSaves &Saves, ArrayRef<Candidate> Free) const {
-  const AccessCosts Costs = accessCosts(A, Range);
+/// Outside it is in memory, or in a register that is free there too, whichever costs less.
+void Splitting::rate(Region &Within, const Accesses &Uses, const Plan &Copies, const CalleeSaves &Saves, ArrayRef<Candidate> Free) const {
   bool IsWritten = false;
   double InMemory = 0, Copied = 0; // of the part outside
-  SmallVector<MachineBasicBlock *, 16> Outside;
-  for (MachineInstr *MI : A.instructions(Range.reg())) {
-    const auto ReadsWrites = MI->readsWritesVirtualRegister(Range.reg());
-    const double Cost = Costs.of(ReadsWrites, A.frequency(*MI->getParent()));
-    if (!holds(Within, *MI)) {
-      InMemory += Cost;
-      Outside.push_back(MI->getParent());
-    } else {
-      Within.SpillCost += Cost;
-      IsWritten |= ReadsWrites.second;
-      ++Within.Uses;
+  Blocks Outside;
+  for (const Access &Each : Uses.All) {
+    if (!holds(Within, *Each.MI)) {
+      InMemory += Each.Cost;
+      Outside.push_back(Each.block());
+      continue;
     }
+    Within.SpillCost += Each.Cost;
+    IsWritten |= Each.IsWrite;
+    ++Within.Uses;
   }
   for (const Copy &Each : Copies) {
-    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? Costs.Read : IsWritten * std::max(Costs.Write, 0.0));
+    Within.Edges += A.frequency(*Each.Block) * (Each.Inwards ? Uses.Enter : IsWritten * Uses.Leave);
     Copied += A.frequency(*Each.Block) * measure::CopyWeight;
     Outside.push_back(Each.Block);
   }
-  const CalleeSaves::Price SavedOutside = Saves.in(Outside);
+  const CalleeSaves::Price Saved = Saves.in(Outside);
   for (const Candidate &Each : Free)
-    if (Each.Evicts == 0)
-      Within.Edges = std::min(Within.Edges, Copied + Saves.of(Each.Register, SavedOutside) - InMemory);
+    Within.Edges = std::min(Within.Edges, Copied + Saves.of(Each.Register, Saved) - InMemory);
+}
+
+/// The registers that are free inside, and from the copies at the end of blocks before it.
+void Splitting::findRegisters(Region &Within, const LiveInterval &Range, const Plan &Copies, const CalleeSaves &Saves, EvictionCost Evict) const {
   LiveInterval Inside(Range.reg(), Range.weight());
   VNInfo::Allocator Values;
+  const auto Add = [&](SlotIndex From, SlotIndex To) { Inside.addSegment({From, To, Inside.getNextValue(From, Values)}); };
   for (const MachineBasicBlock *Block : Within.Blocks) {
     const SlotIndex From = Within.isPart() ? Within.First : A.LIS.getMBBStartIdx(Block);
     const SlotIndex To = Within.isPart() ? Within.Last.getDeadSlot() : A.LIS.getMBBEndIdx(Block);
-    for (const auto *Segment = Range.find(From); Segment != Range.end() && Segment->start < To; ++Segment) {
-      const SlotIndex Start = std::max(Segment->start, From);
-      Inside.addSegment({Start, std::min(Segment->end, To), Inside.getNextValue(Start, Values)});
-    }
+    for (const auto *Segment = Range.find(From); Segment != Range.end() && Segment->start < To; ++Segment)
+      Add(std::max(Segment->start, From), std::min(Segment->end, To));
   }
+  for (const Copy &Each : Copies)
+    if (Each.Inwards && !Within.isPart() && !Within.has(*Each.Block)) {
+      const SlotIndex To = A.LIS.getMBBEndIdx(Each.Block);
+      Add(Each.Before == Each.Block->end() ? To.getPrevSlot() : A.LIS.getInstructionIndex(*Each.Before), To);
+    }
   const CalleeSaves::Price Saved = Saves.in(Within.Blocks);
   A.Matrix.invalidateVirtRegs(); // queries are kept by address
-  Within.Saves = HUGE_VAL;
+  double Least = HUGE_VAL;
   for (const MCPhysReg Register : A.order(Range.reg()))
     if (A.Matrix.checkInterference(Inside, Register) == LiveRegMatrix::IK_Free) {
       ++Within.Free;
-      Within.Saves = std::min(Within.Saves, Saves.of(Register, Saved));
+      Least = std::min(Least, Saves.of(Register, Saved));
+    }
+  if (Within.Free == 0)
+    for (const MCPhysReg Register : A.order(Range.reg())) {
+      A.Matrix.invalidateVirtRegs();
+      if (const std::optional<double> Cost = Evict(Inside, Register, Within.SpillCost - Within.Edges)) {
+        ++Within.Free;
+        Least = std::min(Least, Saves.of(Register, Saved) + *Cost);
+      }
     }
   A.Matrix.invalidateVirtRegs();
-  if (!Within.Free)
-    Within.Saves = 0;
+  Within.Saves = Within.Free ? Least : 0;
 }
 
 bool Splitting::canSplit(const LiveInterval &Range) const {
@@ -202,8 +213,7 @@ bool Splitting::canSplit(const LiveInterval &Range) const {
     return false;
   const auto IsSafe = [](const MachineOperand &Operand) {
     const MachineInstr &MI = *Operand.getParent();
-    const MachineBasicBlock &Block = *MI.getParent();
-    return !MI.isInlineAsm() && !MI.isEHLabel() && !Block.isEHPad() && !Block.hasEHPadSuccessor() && !Block.isInlineAsmBrIndirectTarget();
+    return !MI.isInlineAsm() && !MI.isEHLabel();
   };
   return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
 }
@@ -223,8 +233,8 @@ std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const 
 
 std::optional<Splitting::Plan> Splitting::planPart(const LiveInterval &Range, const Region &Within) const {
   MachineInstr *First = A.LIS.getInstructionFromIndex(Within.First), *Last = A.LIS.getInstructionFromIndex(Within.Last);
-  if (Last->isTerminator() || First->isBundled() || Last->isBundled())
-    return std::nullopt;
+  if (Last->isTerminator() || First->isBundled() || Last->isBundled() || First->getParent()->hasEHPadSuccessor())
+    return std::nullopt; // what a handler reads is as it was at the call, wherever in the block that is
   Plan Copies;
   if (Range.Query(Within.First).valueIn())
     Copies.push_back({First->getParent(), First->getIterator(), /*Inwards=*/true});
@@ -266,7 +276,7 @@ bool Splitting::planCopy(const LiveInterval &Range, MachineBasicBlock &Block, bo
   const auto IsLiveOut = [&](const MachineBasicBlock *Block) { return A.LIS.isLiveOutOfMBB(Range, Block); }; // not so where it is undefined
   if (!(AtEnd ? IsLiveOut(&Block) : all_of(Block.predecessors(), IsLiveOut)))
     return false;
-  if (Block.isEHPad() || Block.hasEHPadSuccessor() || Block.isInlineAsmBrIndirectTarget())
+  if (AtEnd ? Block.hasEHPadSuccessor() : Block.isEHPad() || Block.isInlineAsmBrIndirectTarget())
     return false;
   if (AtEnd && (Block.mayHaveInlineAsmBr() || any_of(Block.terminators(), Reads)))
     return false;
