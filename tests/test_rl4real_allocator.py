@@ -14,6 +14,7 @@ from mlcb_gym.policies import shipped
 from scripts.other_targets import TARGETS
 from tests.support.allocation import allocator, clang_flags
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, SAMPLE, compile_, csmith, run
+from tests.support.throwing import throwing
 from tests.support.tiles import TILES
 
 DECIDERS = ("heuristic", "optimum", "first", "last", "random:1")
@@ -143,6 +144,16 @@ def test_exceptions_are_caught_in_a_program_with_debug_info(decider: str, tmp_pa
     source.write_text(THROWS)
     compile_(source, "-O2", "-g", *clang_flags(allocator(decider, 2)), "-lstdc++", output=tmp_path / "program")
     assert run(tmp_path / "program") == "1246\n"
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
+def test_handlers_and_destructors_read_what_was_there_at_the_call(seed: int, tmp_path: Path) -> None:
+    source = tmp_path / "throwing.cpp"
+    source.write_text(throwing(seed))
+    compile_(source, "-O2", "-lstdc++", output=tmp_path / "stock")
+    for decider in ("heuristic", "last", f"random:{seed}"):
+        compile_(source, "-O2", *clang_flags(allocator(decider, 8)), "-lstdc++", output=tmp_path / "program")
+        assert run(tmp_path / "program") == run(tmp_path / "stock"), decider
 
 
 @pytest.mark.parametrize("decider", ["random:1", "random:2"])
