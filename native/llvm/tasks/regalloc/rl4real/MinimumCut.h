@@ -29,10 +29,10 @@ private:
   bool rank(size_t Source, size_t Sink);
   double push(size_t Node, size_t Sink, double Most);
 
-  llvm::SmallVector<Arc, 64> Arcs; // each beside the one back
-  llvm::SmallVector<llvm::SmallVector<size_t, 8>, 16> From;
-  llvm::SmallVector<unsigned, 16> Rank; // distance from the source, and 1; 0 where it is not reached
-  llvm::SmallVector<size_t, 16> Next;   // the arc to try
+  llvm::SmallVector<Arc, 64> Arcs;                          // each beside the one back
+  llvm::SmallVector<llvm::SmallVector<size_t, 8>, 16> From; // arcs from each node
+  llvm::SmallVector<unsigned, 16> Rank;                     // distance from the source, and 1; 0 where it is not reached
+  llvm::SmallVector<size_t, 16> Next;                       // the arc to try
 };
 
 } // namespace mlcb::rl4real
