@@ -30,6 +30,7 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
     Raises:
         TrainingError: what is declared does not fit; the folder is in use, holds a sweep already, or none to resume; no trial came to a validation.
     """
+    status = Status(sweep, output)
     check_folder(output, resume=resume)
     sweep.check()
     sweep.recipe.config(sweep.environment)
@@ -45,7 +46,7 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
         tuner = sweep.resumed(output, callbacks=lines) if resume else sweep.tuner(output, callbacks=lines)
         os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # Tune's banner, printed whatever the verbosity
         with Display(console, "trials begin", seconds=LINE_SECONDS) as display:
-            display.status = Status(sweep, output)
+            display.status = status
             results = tuner.fit()
     found = outcomes(results)
     console.print(table(found))

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <mutex>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <vector>
 
@@ -35,10 +36,17 @@ static struct {
   std::vector<std::pair<void *, size_t>> All;
 } Mappings;
 
+/// A fork has no thread that would unlock what another one has locked.
+static void keepUsableInForks() {
+  static constexpr auto Unlock = [] { Mappings.Lock.unlock(); };
+  [[maybe_unused]] static const int Kept = pthread_atfork([] { Mappings.Lock.lock(); }, Unlock, Unlock);
+}
+
 Expected<SharedCache> SharedCache::create(size_t Bytes) {
   void *Memory = mmap(nullptr, Bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Memory == MAP_FAILED)
     return createStringError(errnoAsErrorCode(), "size cache: cannot map %zu bytes", Bytes);
+  keepUsableInForks();
   const std::scoped_lock Alone(Mappings.Lock);
   Mappings.All.emplace_back(Memory, Bytes);
   return SharedCache(static_cast<Header *>(Memory), Bytes);

@@ -17,4 +17,10 @@ void remark(llvm::StringRef Kind, const llvm::Twine &Message, const llvm::Module
 /// The same about one function.
 void remark(llvm::StringRef Kind, const llvm::Twine &Message, const llvm::Function &F);
 
+/// An action that was taken: its index in the policy's list, and how its text begins, for that of a pipeline has 1000 characters.
+template <class IRUnit> void remarkAction(size_t Index, llvm::StringRef Text, const IRUnit &Changed) {
+  constexpr size_t Shown = 100;
+  remark("Action", "action " + llvm::Twine(Index) + ": " + Text.take_front(Shown) + (Text.size() > Shown ? "..." : ""), Changed);
+}
+
 } // namespace mlcb

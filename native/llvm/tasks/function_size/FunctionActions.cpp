@@ -49,7 +49,7 @@ Expected<void> FunctionActions::take(size_t Index, Function &F) {
   Chosen.Attributes.apply(F);
   if (Chosen.isKeep() || !takesPasses(F))
     return {};
-  remark("Action", "action " + Twine(Chosen.Text), F);
+  remarkAction(Index, Chosen.Text, F);
   if (Chosen.Stages.empty())
     return {};
   CurrentActivity Now(Chosen.Text);

@@ -14,7 +14,7 @@ Expected<bool> ActionSpace::apply(size_t Index, Module &M) {
     for (auto [S, Each] : zip_equal(Actions[Index].Stages, Once))
       Changed |= !Runner->run(std::move(Each), S, M).areAllPreserved();
     if (Changed)
-      remark("Action", "action " + Twine(Actions[Index].Text), M);
+      remarkAction(Index, Actions[Index].Text, M);
     return Changed;
   });
 }
