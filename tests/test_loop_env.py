@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from glob import glob
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import gymnasium
@@ -114,15 +115,19 @@ int main(void) {
 """
 
 
+def measured(env: LoopDistributionEnv, choose: Choose, program: str) -> list[float]:
+    """The ratios of three episodes: of run times, one may be another process's fault."""
+    return [finish(env, choose, program)[1]["ratio"] for _ in range(3)]
+
+
 @pytest.mark.alone
 def test_time_is_that_of_the_program(worker: WorkerSession, tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text(OWN)
     for program in ("loops/train/guarded_store", str(tmp_path / "own.c")):  # which says itself what counts; all of main
         env = LoopDistributionEnv(programs=program, session=worker, reward="time")
-        _, plain = finish(env, never, program)
-        assert plain["ratio"] == pytest.approx(1.0, abs=0.3)
+        assert median(measured(env, never, program)) == pytest.approx(1.0, abs=0.3)
+        assert median(measured(env, always, program)) < 0.8
         total, split = finish(env, always, program)
-        assert split["ratio"] < 0.8
         assert total == pytest.approx(1 - split["ratio"])
         assert 0 < split["seconds"] < split["seconds_default"] < 1
 
