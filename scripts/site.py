@@ -77,6 +77,8 @@ MODULES = (
     "mlcb_gym.envs.vector",
     "mlcb_gym.envs.multi_agent",
     "mlcb_gym.envs.aec",
+    "mlcb_gym.envs.objective",
+    "mlcb_gym.envs.record",
     "mlcb_gym.agents",
     "mlcb_gym.rollout.play",
     "mlcb_gym.rollout.onnx_policy",

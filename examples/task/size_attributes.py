@@ -44,6 +44,9 @@ class SizeAttributesEnv(CompilerEnv):
 
     It is paid at the end. An illegal action, or one that the compiler does not survive, makes the return -1.
 
+    With ``dense`` every step is paid the decrease since the last one, the first one that since ``-Oz``: the return is the same. The passes run
+    after the last decision, so the first step pays for the program as it is before them, and the last one is paid back: to learn, leave it out.
+
     ## Starting State
     A program drawn uniformly from ``programs``, or ``options={"program": uri}``, at its first function. A program without any is drawn again; where
     it was given, ``NoDecisions`` is raised.
