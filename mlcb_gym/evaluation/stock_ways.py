@@ -3,9 +3,9 @@
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from mlcb_gym.corpus.command import run
@@ -34,17 +34,22 @@ def evaluate_stock(ways: Mapping[str, StockWay], programs: Sequence[Program], me
 
 def _ratios(ways: Sequence[StockWay], metrics: Sequence[str], program: Program) -> list[dict[str, float]]:
     """Return the ratios of a program by every way, by metric; none by a way that is not for it."""
-    usual = _measured(StockWay(), program, metrics)
-    return [{m: own / usual[m] for m, own in _measured(way, program, metrics).items() if usual[m]} for way in ways]
+    optimized = cache(partial(_optimized, program))
+    usual = _measured(StockWay(), program, optimized, metrics)
+    return [{m: own / usual[m] for m, own in _measured(way, program, optimized, metrics).items() if usual[m]} for way in ways]
 
 
-def _measured(way: StockWay, program: Program, metrics: Sequence[str]) -> dict[str, float]:
+def _optimized(program: Program, passes: str) -> bytes:
+    return run((tool("opt"), f"-passes={passes}", program.bitcode, "-o", "-"), subject=program.name)
+
+
+def _measured(way: StockWay, program: Program, optimized: Callable[[str], bytes], metrics: Sequence[str]) -> dict[str, float]:
     if way.of_programs and not _has_main(program):
         return {}
     with tempfile.TemporaryDirectory(prefix="mlcb-") as folder:
         made = Path(folder) / "module.o"
-        optimized = run((tool("opt"), f"-passes={way.passes}", program.bitcode, "-o", "-"), subject=program.name)
-        run((tool("llc"), "-filetype=obj", "-relocation-model=pic", *way.code, "-", "-o", made), subject=program.name, stdin=optimized)
+        llc = tool("llc")
+        run((llc, "-filetype=obj", "-relocation-model=pic", *way.code, "-", "-o", made), subject=program.name, stdin=optimized(way.passes))
         return object_metrics(made, metrics)
 
 
