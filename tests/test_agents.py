@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 
 from mlcb_gym.agents.architecture import Architecture, model_config
-from mlcb_gym.agents.columns import ColumnFeatures
+from mlcb_gym.agents.columns import MARGIN, ColumnFeatures
 from mlcb_gym.agents.features import Features
 from mlcb_gym.agents.masked_appo import MaskedAppo
 from mlcb_gym.agents.masked_dqn import MaskedDqn
@@ -227,3 +227,13 @@ def test_columns_are_standardised_over_those_that_may_be_chosen() -> None:
     seen = features(observed).view(3, -1)
     torch.testing.assert_close(seen[:2, :-3].mean(dim=0), torch.zeros(features.per_column - 3))
     assert seen[:, -3:].tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 0]]
+
+
+def test_column_begins_as_far_behind_as_its_score() -> None:
+    columns = {name: spaces.Box(0, 1e9, (3,), np.float32) for name in ("saves", "evicts")}
+    space = spaces.Dict({**columns, "own": spaces.Box(0, 2, (1,), np.int64), MASK: spaces.MultiBinary(3)})
+    architecture = Architecture("columns", heuristic="own", score={"saves": -1.0, "evicts": -1.0})
+    network = LogitsNetwork(space, spaces.Discrete(3), NetworkConfig(hidden=(), final_gain=0.0), architecture).eval()
+    observed = {"saves": torch.tensor([[3.0, 2.0, 0.5]]), "evicts": torch.tensor([[0.0, 2.0, 0.0]]), "own": torch.tensor([[0]])}
+    behind = torch.asinh(torch.tensor(400.0)) - torch.asinh(torch.tensor(300.0))
+    torch.testing.assert_close(network(observed), torch.stack([torch.tensor(MARGIN), -behind, torch.tensor(0.0)]).unsqueeze(0))

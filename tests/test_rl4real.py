@@ -21,13 +21,14 @@ from mlcb_gym.corpus import corpora
 from mlcb_gym.envs.record import Observation
 from mlcb_gym.envs.regalloc import LLC
 from mlcb_gym.envs.rl4real import RL4ReAlEnv, first, heuristic
-from mlcb_gym.errors import TaskError, TrainingError
+from mlcb_gym.errors import CompilerError, TaskError, TrainingError
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.rollout.network_policy import greedy
 from mlcb_gym.rollout.play import observed, play_in_order
 from mlcb_gym.search.decisions import Decision
 from mlcb_gym.search.strategies import search_in
+from mlcb_gym.session import WorkerSession
 from mlcb_gym.session.objects import object_metrics
 from mlcb_gym.spec import AGENT, MASK, acting_agent
 from mlcb_gym.training.imitation.distill import distill_agents
@@ -184,6 +185,28 @@ def test_live_range_has_a_register_where_one_is_free(text: str, most: float, tmp
     with closing(RL4ReAlEnv(programs=tmp_path / "program.c", verify=True)) as made:
         info = finish(made, heuristic)[2]
     assert info["executed"] <= most * info["executed_default"]
+
+
+def to_memory(observation: Observation) -> int:
+    """Spill whatever may be spilled."""
+    agent, seen = acting_agent(observation)
+    return 2 if AGENTS[agent] == "tasker" and seen[MASK][2] else heuristic(observation)
+
+
+@pytest.mark.alone
+def test_time_is_that_of_the_program_by_these_registers(worker: WorkerSession) -> None:
+    env = RL4ReAlEnv(programs="embedded/train/sha256", session=worker, reward="time")
+    assert not env.deterministic
+    total, _, spilled = finish(env, to_memory)
+    assert total == pytest.approx(1 - spilled["ratio"])
+    assert spilled["seconds"] > 1.2 * spilled["seconds_default"] > 0
+
+
+def test_module_without_main_is_not_timed(worker: WorkerSession, tmp_path: Path) -> None:
+    (tmp_path / "part.c").write_text(BIG_MULTIPLY)
+    env = RL4ReAlEnv(programs=tmp_path / "part.c", session=worker, reward="time")
+    with pytest.raises(CompilerError, match=r"cannot be timed: it defines neither main nor double mlcb_seconds"):
+        env.reset(seed=1)
 
 
 @pytest.mark.parametrize("text", [CALLS_BETWEEN, BIG_MULTIPLY], ids=["values over calls", "more values than registers"])

@@ -21,24 +21,26 @@ class Architecture:
         kind: see ``TaskRecord.network``.
         features: the kinds of tensors, see ``FeatureKind``.
         heuristic: the tensor with the answer of the compiler's own heuristic.
+        score: see ``TaskRecord.score``.
     """
 
     kind: Literal["mlp", "columns", "graph", "value"] = "mlp"
     features: Mapping[str, FeatureKind] = field(default_factory=dict)
     heuristic: str | None = None
+    score: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, env: gymnasium.Env[Any, Any] | type) -> "Architecture":
         """Return the architecture for an environment, wrapped or not, or for a class of environments."""
         env = env.unwrapped if isinstance(env, gymnasium.Env) else env
         record: TaskRecord = getattr(env, "record", TaskRecord())
-        return cls(record.network, record.features, getattr(env, "heuristic", None))
+        return cls(record.network, record.features, getattr(env, "heuristic", None), record.score)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "Architecture":
         """Return the architecture in an RLModule's ``model_config``; the default one where that holds none."""
         features = {name: FeatureKind(kind) for name, kind in config.get("features", {}).items()}
-        return cls(config.get("kind", cls.kind), features, config.get("heuristic"))
+        return cls(config.get("kind", cls.kind), features, config.get("heuristic"), config.get("score", {}))
 
     def named(self, kind: FeatureKind, observation_space: spaces.Dict) -> tuple[str, ...]:
         """Return the tensors of a kind, in the order of ``features``."""
@@ -56,4 +58,5 @@ def model_config(env: "str | gymnasium.Env[Any, Any] | type", network: NetworkCo
     architecture = Architecture.of(class_of(env) if isinstance(env, str) else env)
     features = {name: kind.value for name, kind in architecture.features.items()}
     size = network or NetworkConfig.of({"network": sizes})
-    return {"network": asdict(size), "kind": architecture.kind, "features": features, "heuristic": architecture.heuristic}
+    facts = {"kind": architecture.kind, "features": features, "heuristic": architecture.heuristic, "score": dict(architecture.score)}
+    return {"network": asdict(size), **facts}

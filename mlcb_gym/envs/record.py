@@ -123,6 +123,8 @@ class TaskRecord:
         network: the kind of network: ``mlp`` over all features; ``columns``, one perceptron that rates every choice by its own numbers; ``graph``,
             over the dependences of a loop; ``value``, the heuristic's own value corrected.
         features: the kinds of its tensors.
+        score: weights of tensors with a number for each choice, whose weighted sum is what the compiler's own heuristic goes by, the highest first:
+            a network of ``columns`` begins as near to a choice as this is to that of the heuristic's.
         evaluator: what its policies are judged by: ``metrics`` of modules, or the ``run_time`` of executables.
         evaluation: arguments of the environment in an evaluation by metrics.
         columns: the ratios of an evaluation: a metric to the one that the compiler's own heuristic comes to. The first is the one that counts.
@@ -156,6 +158,7 @@ class TaskRecord:
     recipe: str = "ppo"
     network: Literal["mlp", "columns", "graph", "value"] = "mlp"
     features: Mapping[str, FeatureKind] = field(default_factory=dict)
+    score: Mapping[str, float] = field(default_factory=dict)
     evaluator: Literal["metrics", "run_time"] = "metrics"
     evaluation: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, str]] = field(default_factory=dict)

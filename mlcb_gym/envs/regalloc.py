@@ -30,11 +30,12 @@ def rewards(cost: FunctionCost) -> Mapping[str, Objective]:
         "cost_guarded": relative(f"{cost.name}_guarded", cost.name, "text"),
         "text": relative("text", "size"),
         "throughput": relative("throughput", cost.name),
+        "time": relative("seconds", cost.name),
         "none": NOTHING,
     }
 
 
-NOT_STOCK_REWARDS = ("cost", "cost_guarded", "throughput")
+NOT_STOCK_REWARDS = ("cost", "cost_guarded", "throughput", "time")
 """The rewards that cannot be measured in an object file."""
 
 EPISODES = ("module", "function")
@@ -69,6 +70,8 @@ PASSAGES = {
     - ``"cost_guarded"``: the same where each function keeps LLVM's own allocation if that costs less; ``-mlcb-guard``
       keeps it in some more, so that the code does not grow.
     - ``"text"``, ``"throughput"``: the same for bytes of ``.text``; for llvm-mca cycles, weighted by block frequency and call counts.
+    - ``"time"``: the same for the seconds that the program runs, measured in turns with that of LLVM's own advisor, as in ``LoopDistribution-v0``;
+      it needs a ``main``.
     - ``"none"``: 0, and nothing is measured.
 
     The reward is paid at the end. With ``dense``, every step is paid the improvement over the default of the functions that were finished since the

@@ -35,6 +35,9 @@ COSTS_OF_RANGE = ("weight", "density", "spill_cost", "copy_cost", "hottest", "ne
 COSTS_OF_CHOICE = ("cost", "frequency", "inside", "edges", "saves", "evicts", "copies")
 """Tensors that are costs, or say how often a block runs."""
 
+SCORE = {"density": 1, "cost": -1, "inside": 1, "edges": -1, "saves": -1, "evicts": -1, "copies": -1}
+"""What the heuristic of each agent goes by: the density of a live range; what its fate costs; what a region brings; the price of a register."""
+
 _RECORD = record("columns", heuristic, heuristic=heuristic, first=first)
 _REFERENCES = {**_RECORD.reference_policies, **other_allocators(heuristic)}
 
@@ -84,6 +87,7 @@ class RL4ReAlEnv(CompilerEnv):
     record = replace(
         _RECORD,
         features={**_RECORD.features, **dict.fromkeys((*COSTS_OF_RANGE, *COSTS_OF_CHOICE), FeatureKind.COST)},
+        score=SCORE,
         search_priority=fewest_first,
         reference_policies=_REFERENCES,
     )

@@ -40,7 +40,7 @@ Expected<FileDescriptor> holdLane() {
 
 } // namespace
 
-Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program) {
+Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program, CodeGenOptLevel Level) {
   if (!MayRun)
     return fail(ErrorKind::InvalidArgument,
                 "program '" + Program->getSourceFileName() + "' is not run: this server runs none (mlcb serve --run-programs)");
@@ -51,8 +51,8 @@ Expected<void> ProcessTiming::enter(std::unique_ptr<Module> Program) {
     if (!Made)
       return fail(ErrorKind::InvalidArgument, toString(Made.takeError()));
     Machine = std::move(*Made);
-    Machine->setOptLevel(CodeGenOptLevel::Aggressive);
   }
+  Machine->setOptLevel(Level);
   Expected<LoadedProgram> Loaded = LoadedProgram::load(*Program, *Machine);
   if (!Loaded)
     return Unexpected(Loaded.error());

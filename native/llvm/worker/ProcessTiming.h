@@ -14,7 +14,7 @@ public:
   /// Programs run in the sandbox, which outlives this.
   ProcessTiming(measure::Measurer &Target, bool MayRun, const Sandbox &Box) : Target(Target), MayRun(MayRun), Box(Box) {}
 
-  Expected<void> enter(std::unique_ptr<llvm::Module> Program) override;
+  Expected<void> enter(std::unique_ptr<llvm::Module> Program, llvm::CodeGenOptLevel Level) override;
   Expected<std::vector<double>> run() override;
 
 private:
@@ -23,7 +23,7 @@ private:
   measure::Measurer &Target;
   bool MayRun;
   const Sandbox &Box;
-  std::unique_ptr<llvm::TargetMachine> Machine; // at the level of code generation that clang -O3 has
+  std::unique_ptr<llvm::TargetMachine> Machine;
   std::vector<LoadedProgram> Programs;
 };
 

@@ -19,7 +19,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
-#include <cmath>
 #include <utility>
 
 using namespace llvm;
@@ -52,21 +51,13 @@ private:
 
 using loop_distribution::Metric;
 
-static bool wantsTime(const ModelRunner &Policy) { return Policy.wants(Metric::seconds) || Policy.wants(Metric::seconds_default); }
-
-static void writeSeconds(ModelRunner &Policy, double Default, double Own) {
-  Policy.metric<double>(Metric::seconds_default) = Default;
-  Policy.metric<double>(Metric::seconds) = Own;
-}
+static constexpr auto CodeLevel = CodeGenOptLevel::Aggressive; // that of clang -O3
 
 static Expected<void> measureTime(const Module &M, ModelRunner &Policy, InterleavedTiming *Timing) {
-  if (!Timing) {
-    writeSeconds(Policy, NAN, NAN);
-    return {};
-  }
-  if (auto Entered = Timing->enter(CloneModule(M)); !Entered)
-    return Entered;
-  return Timing->run().map([&](const std::vector<double> &Least) { writeSeconds(Policy, Least.front(), Least.back()); });
+  if (Timing)
+    if (auto Entered = Timing->enter(CloneModule(M), CodeLevel); !Entered)
+      return Entered;
+  return writeTime<Metric>(Policy, Timing);
 }
 
 LoopDistribution::LoopDistribution(LoopDistributionParameters Given, measure::Measurer &Target)
@@ -104,7 +95,7 @@ Expected<EndReason> LoopDistribution::run(Module &M, ModelRunner &Policy, const 
 Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Policy, const EpisodeRequest &Request) {
   // The program that is known is the one with its attributes.
   const std::string Program = Request.Program.empty() || Parameters.KeepsOptSize ? Request.Program : Request.Program + " for speed";
-  if (wantsTime(Policy) && Request.Timing)
+  if (wantsTime<Metric>(Policy) && Request.Timing)
     if (auto Entered = enterDefault(Loaded, *Request.Timing); !Entered)
       return Entered;
   BaselineMeter Meter(Heuristic, Target, Request.Cache, Program);
@@ -117,7 +108,7 @@ Expected<void> LoopDistribution::baselines(const Module &Loaded, ModelRunner &Po
 Expected<void> LoopDistribution::enterDefault(const Module &Loaded, InterleavedTiming &Timing) {
   std::unique_ptr<Module> Default = CloneModule(Loaded);
   Heuristic.run(Parameters.Pipeline, *Default);
-  return Timing.enter(std::move(Default));
+  return Timing.enter(std::move(Default), CodeLevel);
 }
 
 Expected<void> LoopDistribution::measure(Module &M, LoopConversation &Asked, const EpisodeRequest &Request) {
@@ -126,7 +117,7 @@ Expected<void> LoopDistribution::measure(Module &M, LoopConversation &Asked, con
   Policy.metric<int64_t>(Metric::parts) = Asked.parts();
   if (Policy.wants(Metric::cost))
     Policy.metric<double>(Metric::cost) = measure::loopCost(M, Target.targetMachine());
-  if (wantsTime(Policy))
+  if (wantsTime<Metric>(Policy))
     if (auto Timed = measureTime(M, Policy, Request.Timing); !Timed)
       return Timed;
   return fillMetrics<Metric>(Policy, M, Target);

@@ -7,6 +7,7 @@
 #include "llvm/measure/UseOrder.h"
 #include "llvm/pipeline/Level.h"
 #include "llvm/process/CurrentActivity.h"
+#include "llvm/task/InterleavedTiming.h"
 #include "llvm/task/TaskRegistration.h"
 #include "llvm/tasks/regalloc/Alternatives.h"
 
@@ -81,10 +82,11 @@ Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeR
   const RegallocScope Scope(advisedBy(Talk));
   Verify = Request.Verify;
   const RegallocOutcome Made = generate(M);
-  return Talk->finish([&] { return measure(M, Talk, Made); });
+  return Talk->finish([&] { return measure(M, Talk, Made, Request); });
 }
 
-Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made) {
+Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made,
+                                 const EpisodeRequest &Request) {
   if (Broken)
     return Unexpected(*Broken);
   ModelRunner &Policy = Talk->policy();
@@ -94,6 +96,9 @@ Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<Regalloc
   if (Policy.wants(Metric::executed_candidates) || Policy.wants(Metric::executed_beside))
     if (auto Measured = measureCandidates(M, Talk); !Measured)
       return Measured;
+  if (wantsTime<Metric>(Policy))
+    if (auto Timed = measureTime(M, Talk, Request.Timing); !Timed)
+      return Timed;
   if (!Policy.wants(Metric::throughput))
     return {};
   Talk->replay();
@@ -104,6 +109,18 @@ Expected<void> Regalloc::measure(const Module &M, const std::shared_ptr<Regalloc
     return Unexpected(*Why);
   Policy.metric<double>(Metric::throughput) = *Cycles;
   return {};
+}
+
+/// In turns with the program that LLVM's own advisor made, which entered before.
+Expected<void> Regalloc::measureTime(const Module &M, const std::shared_ptr<RegallocConversation> &Talk, InterleavedTiming *Timing) {
+  if (Timing) {
+    Talk->replay();
+    if (auto Entered = Timing->enter(measure::cloneExactly(M), Machine.getOptLevel()); !Entered)
+      return Entered;
+    if (auto Why = Talk->divergence())
+      return Unexpected(*Why);
+  }
+  return writeTime<Metric>(Talk->policy(), Timing);
 }
 
 /// What -mlcb-candidates would make of this policy and what is tried beside it.
@@ -137,13 +154,16 @@ void Regalloc::optimize(Module &M) {
 
 /// Writes the metrics of LLVM's own advisor, where they are wanted.
 Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
+  const RegallocScope Alone(unadvised);
+  if (wantsTime<Metric>(Policy) && Request.Timing)
+    if (auto Entered = Request.Timing->enter(measure::cloneExactly(M), Machine.getOptLevel()); !Entered)
+      return Entered;
   const bool Each = // needs what each function costs
       any_of(AllCosts, [&](const CostMetrics &Told) { return Told.eachWantedBy(Policy); }) || Policy.wants(Metric::executed_candidates);
   if (!Each && none_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Default); }) && !Policy.wants(Metric::size_default) &&
       !Policy.wants(Metric::text_default) && !Policy.wants(Metric::throughput_default))
     return {};
   CurrentActivity Now("the measurement of the baselines");
-  const RegallocScope Alone(unadvised);
   const bool Cycles = Policy.wants(Metric::throughput_default);
   const measure::Key Known = key(Request, Cycles ? "with throughput" : "");
   std::optional<RegallocOutcome> Own;

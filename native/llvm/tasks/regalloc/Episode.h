@@ -41,7 +41,9 @@ private:
   void writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const;
   OpenRegalloc advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const;
   Expected<void> measureCandidates(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk);
-  Expected<void> measure(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made);
+  Expected<void> measureTime(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, InterleavedTiming *Timing);
+  Expected<void> measure(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, const RegallocOutcome &Made,
+                         const EpisodeRequest &Request);
   measure::Key key(const EpisodeRequest &Request, llvm::StringRef What) const;
 
   std::string Task;

@@ -110,4 +110,32 @@ Accesses accessesOf(const Analyses &A, const LiveInterval &Range) {
   return accessesIn(InMemory(A, Range.reg()), A, Range.reg(), Instructions.getArrayRef());
 }
 
+/// The blocks that a live range lives in.
+static SmallSetVector<MachineBasicBlock *, 16> blocksOf(const Analyses &A, const LiveInterval &Range) {
+  SmallSetVector<MachineBasicBlock *, 16> Found;
+  for (const LiveRange::Segment &Each : Range)
+    for (auto Block = A.LIS.getMBBFromIndex(Each.start)->getIterator(); Block != A.MF.end() && A.LIS.getMBBStartIdx(&*Block) < Each.end; ++Block)
+      Found.insert(&*Block);
+  return Found;
+}
+
+double costAround(const Analyses &A, const LiveInterval &Range, const LiveInterval &Other) {
+  const auto Taken = blocksOf(A, Other);
+  const Accesses Known = accessesOf(A, Range);
+  double Cost = 0;
+  for (const Access &Each : Known.All)
+    Cost += Taken.contains(Each.block()) ? Each.Cost : 0;
+  const bool IsWritten = any_of(Known.All, [&](const Access &Each) { return Each.IsWrite && !Taken.contains(Each.block()); });
+  const auto Times = [&](const MachineBasicBlock *From, const MachineBasicBlock *To) { return std::min(A.frequency(*From), A.frequency(*To)); };
+  for (MachineBasicBlock *Block : blocksOf(A, Range)) {
+    if (Taken.contains(Block))
+      continue;
+    for (MachineBasicBlock *From : Block->predecessors())
+      Cost += Taken.contains(From) && A.LIS.isLiveInToMBB(Range, Block) ? Known.Enter * Times(From, Block) : 0;
+    for (MachineBasicBlock *To : Block->successors())
+      Cost += IsWritten && Taken.contains(To) && A.LIS.isLiveInToMBB(Range, To) ? Known.Leave * Times(Block, To) : 0;
+  }
+  return Cost;
+}
+
 } // namespace mlcb::rl4real

@@ -24,4 +24,7 @@ struct Accesses {
 
 Accesses accessesOf(const Analyses &A, const llvm::LiveInterval &Range);
 
+/// What a live range costs that is in memory in the blocks of another one, and in a register elsewhere.
+double costAround(const Analyses &A, const llvm::LiveInterval &Range, const llvm::LiveInterval &Other);
+
 } // namespace mlcb::rl4real

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/tasks/regalloc/rl4real/Allocation.h"
 
-#include "llvm/measure/AllocationCost.h"
+#include "llvm/tasks/regalloc/rl4real/AccessCosts.h"
+#include "llvm/tasks/regalloc/rl4real/Moves.h"
 #include "llvm/tasks/regalloc/rl4real/Recolouring.h"
 
 #include "llvm/CodeGen/TargetRegisterInfo.h"
@@ -12,7 +13,6 @@ using namespace llvm;
 
 namespace mlcb::rl4real {
 
-static constexpr double EvictionMargin = 2;  // what is evicted is often worse off than by a spill: others were allocated around it
 static constexpr unsigned MostEvictions = 4; // of a live range
 static constexpr size_t MostEvicted = 8;     // at once
 
@@ -27,7 +27,7 @@ Counts Allocation::run() {
       Given.insert(R);
     else if (!A.MRI.reg_nodbg_empty(R))
       enqueue(R);
-  while (!Waiting.empty() && !Done.Failed) {
+  while (!Done.Failed && (!Waiting.empty() || resume())) {
     A.Matrix.invalidateVirtRegs();
     if (const LiveInterval &Range = next(); A.MRI.reg_nodbg_empty(Range.reg()))
       A.LIS.removeInterval(Range.reg());
@@ -36,6 +36,8 @@ Counts Allocation::run() {
     enqueueNew();
     dropEmptied();
   }
+  if (!Done.Failed)
+    Moves(A, Saves, Given).spareCopies();
   finish();
   Done.Refused = Splits.refused();
   return Done;
@@ -45,7 +47,7 @@ Counts Allocation::run() {
 void Allocation::dropEmptied() {
   if (!std::exchange(HasEmptied, false))
     return;
-  erase_if(Waiting, [&](const LiveInterval *Range) {
+  const auto Drop = [&](const LiveInterval *Range) {
     const Register R = Range->reg();
     if (!A.MRI.reg_nodbg_empty(R))
       return false;
@@ -53,7 +55,9 @@ void Allocation::dropEmptied() {
     leave(R);
     A.LIS.removeInterval(R);
     return true;
-  });
+  };
+  erase_if(Waiting, Drop);
+  erase_if(Postponed, Drop);
 }
 
 void Allocation::finish() {
@@ -95,7 +99,7 @@ void Allocation::enqueue(Register R) {
   const auto Place = lower_bound(Waiting, &Range, [&](const LiveInterval *L, const LiveInterval *R) { return Key(L) < Key(R); });
   Waiting.insert(Place, &Range);
   Enqueued.insert(R);
-  for (const auto &[Unit, Cost] : copiesOf(R, /*OnlyFixed=*/true))
+  for (const auto &[Unit, Cost] : copiesOf(A, R, /*OnlyFixed=*/true))
     Wanting[Unit][R] = Cost;
   ++Done.Ranges;
 }
@@ -132,8 +136,64 @@ void Allocation::allocate(const LiveInterval &Range) {
   switch (legalFate(Range, Legal)) {
   case Fate::Colour: return colour(Range, Legal.Colours);
   case Fate::Split: return split(Range, Legal.Regions);
-  case Fate::Spill: return spill(Range);
+  case Fate::Spill: return mayPostpone(Range, Legal) ? postpone(Range) : spill(Range);
   }
+}
+
+/// A register that costs more than one live range in memory may cost less than several.
+bool Allocation::mayPostpone(const LiveInterval &Range, const Choices &Legal) const {
+  return !Reconsidered.contains(Range.reg()) && any_of(Legal.Colours, [](const Candidate &Each) { return Each.Saves > 0 && Each.Evicts == 0; });
+}
+
+void Allocation::postpone(const LiveInterval &Range) {
+  Reconsidered.insert(Range.reg());
+  Postponed.push_back(&Range);
+}
+
+/// Those that were postponed wait again, once nothing else does; whether there are any.
+bool Allocation::resume() {
+  if (Postponed.empty())
+    return false;
+  A.Matrix.invalidateVirtRegs();
+  const auto Range = std::exchange(Postponed, {});
+  share(Range);
+  for (const LiveInterval *Each : Range)
+    enqueue(Each->reg());
+  return true;
+}
+
+/// Live ranges that can have a callee-saved register together, and are dearer in memory than its save, share the cost of that.
+void Allocation::share(ArrayRef<const LiveInterval *> Ranges) {
+  SmallVector<const LiveInterval *> Left(Ranges);
+  sort(Left, [&](const LiveInterval *L, const LiveInterval *R) {
+    return std::tuple(-Facts.of(*L).Density, L->reg().virtRegIndex()) < std::tuple(-Facts.of(*R).Density, R->reg().virtRegIndex());
+  });
+  for (const MCPhysReg *Saved = A.MRI.getCalleeSavedRegs(); *Saved; ++Saved) {
+    SmallVector<std::pair<const LiveInterval *, MCPhysReg>> Together;
+    SmallVector<MachineBasicBlock *, 16> Blocks;
+    double Worth = 0;
+    for (const LiveInterval *Each : Left) {
+      const auto Order = A.order(Each->reg());
+      const auto *Own = find_if(Order, [&](MCPhysReg R) { return A.Classes.getLastCalleeSavedAlias(R) == *Saved; });
+      if (Own == Order.end() || A.Matrix.checkInterference(*Each, *Own) != LiveRegMatrix::IK_Free ||
+          any_of(Together, [&](const auto &Other) { return Each->overlaps(*Other.first); }))
+        continue;
+      Together.push_back({Each, *Own});
+      Blocks.append(A.blocks(Each->reg()));
+      Worth += Facts.of(*Each).SpillCost;
+    }
+    if (Together.size() < 2 || Worth <= Saves.of(*Saved, Saves.in(Blocks)))
+      continue;
+    for (const auto &[Each, Own] : Together)
+      Shares[Each->reg()] = {Own, Worth - Facts.of(*Each).SpillCost};
+    erase_if(Left, [&](const LiveInterval *Each) { return any_of(Together, [&](const auto &Other) { return Other.first == Each; }); });
+  }
+}
+
+/// What a callee-saved register costs a live range, less what others bring that it is shared with.
+double Allocation::saves(const LiveInterval &Range, MCPhysReg Register, CalleeSaves::Price Saved) const {
+  const auto [Shared, Others] = Shares.lookup(Range.reg());
+  return std::max(Saves.of(Register, Saved) - (Shared == Register ? Others : 0), 0.0);
 }
 
 Choices Allocation::choices(const LiveInterval &Range) {
@@ -141,15 +201,15 @@ Choices Allocation::choices(const LiveInterval &Range) {
   const ArrayRef<MCPhysReg> Order = A.order(Range.reg());
   SmallVector<MCPhysReg, 16> Hints;
   const bool HasToBeHinted = A.MRI.getTargetRegisterInfo()->getRegAllocationHints(Range.reg(), Order, Hints, A.MF, &A.VRM, &A.Matrix);
-  const auto Blocks = blocks(Range.reg());
+  const auto Blocks = A.blocks(Range.reg());
   const CalleeSaves::Price Saved = Saves.in(Blocks);
-  const CopyCosts Own = copiesOf(Range.reg(), /*OnlyFixed=*/false);
+  const CopyCosts Own = copiesOf(A, Range.reg(), /*OnlyFixed=*/false);
   const auto IsHint = [&](MCPhysReg R) { return is_contained(Order, R); };
   const auto IsOther = [&](MCPhysReg R) { return !HasToBeHinted && !is_contained(Hints, R); };
   const auto Add = [&](auto CostOfEviction) {
     const auto AddOne = [&](MCPhysReg R, bool Hinted) {
       if (const std::optional<double> Evicts = CostOfEviction(R))
-        Legal.Colours.push_back({R, Costs[R], Saves.of(R, Saved), *Evicts, copies(Range, Own, R), Hinted});
+        Legal.Colours.push_back({R, Costs[R], saves(Range, R, Saved), *Evicts, copies(Range, Own, R), Hinted});
     };
     for (const MCPhysReg R : make_filter_range(Hints, IsHint))
       AddOne(R, true);
@@ -169,33 +229,11 @@ Choices Allocation::choices(const LiveInterval &Range) {
   return Legal;
 }
 
-SmallVector<MachineBasicBlock *, 8> Allocation::blocks(Register R) const {
-  SmallSetVector<MachineBasicBlock *, 8> Found;
-  for (MachineInstr *MI : A.instructions(R))
-    Found.insert(MI->getParent());
-  return Found.takeVector();
-}
-
-MCRegUnit Allocation::unit(MCRegister Register) const { return *A.MRI.getTargetRegisterInfo()->regunits(Register).begin(); }
-
-Allocation::CopyCosts Allocation::copiesOf(Register R, bool OnlyFixed) const {
-  CopyCosts Known;
-  for (const MachineInstr *MI : A.instructions(R)) {
-    if (!MI->isCopy())
-      continue;
-    const Register Other = MI->getOperand(MI->getOperand(0).getReg() == R).getReg();
-    const MCRegister Physical = Other.isPhysical() ? Other.asMCReg() : !OnlyFixed && A.VRM.hasPhys(Other) ? A.VRM.getPhys(Other) : MCRegister();
-    if (Physical)
-      Known[unit(Physical)] += measure::CopyWeight * A.frequency(*MI->getParent());
-  }
-  return Known;
-}
-
 double Allocation::copies(const LiveInterval &Range, const CopyCosts &Own, MCPhysReg Register) const {
   double Cost = 0;
   for (const auto &[Unit, Spared] : Own)
-    Cost += Unit == unit(Register) ? 0 : Spared;
-  const auto Known = Wanting.find(unit(Register));
+    Cost += Unit == A.unit(Register) ? 0 : Spared;
+  const auto Known = Wanting.find(A.unit(Register));
   if (Known == Wanting.end() || Range.empty())
     return Cost;
   const auto Overlaps = [&](const LiveInterval &Other) {
@@ -211,14 +249,14 @@ double Allocation::copies(const LiveInterval &Range, const CopyCosts &Own, MCPhy
 /// What a live range costs in the cheapest other register that is free for it.
 double Allocation::elsewhere(const LiveInterval &Range, MCPhysReg Register) {
   double Least = HUGE_VAL;
-  const CalleeSaves::Price Saved = Saves.in(blocks(Range.reg()));
+  const CalleeSaves::Price Saved = Saves.in(A.blocks(Range.reg()));
   for (const MCPhysReg Other : A.order(Range.reg()))
     if (!A.MRI.getTargetRegisterInfo()->regsOverlap(Other, Register) && A.Matrix.checkInterference(Range, Other) == LiveRegMatrix::IK_Free)
       Least = std::min(Least, Saves.of(Other, Saved));
   return Least;
 }
 
-/// What it costs those that have a register to wait again, if they are few and it is far below a spill of this one.
+/// What it costs those that have a register to wait again, if they are few and it is below a spill of this one.
 std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhysReg Register, double Worth) {
   if (A.Matrix.checkInterference(Range, Register) != LiveRegMatrix::IK_VirtReg)
     return std::nullopt;
@@ -231,8 +269,11 @@ std::optional<double> Allocation::evictionCost(const LiveInterval &Range, MCPhys
   double Cost = 0;
   for (const LiveInterval *Other : Others) {
     const double Spilled = std::max<double>(Facts.of(*Other).SpillCost, 0);
-    Cost += Spilled > 0 ? std::min(Spilled, elsewhere(*Other, Register)) : 0;
-    if (EvictionMargin * Cost >= Worth)
+    double Least = Spilled > 0 ? std::min(Spilled, elsewhere(*Other, Register)) : 0;
+    if (Least > 0)
+      Least = std::min(Least, std::max(costAround(A, *Other, Range), 0.0));
+    Cost += Least;
+    if (Cost >= Worth)
       return std::nullopt;
   }
   return Cost;
@@ -247,7 +288,7 @@ void Allocation::assign(const LiveInterval &Range, MCRegister Register) {
     ++Done.Evictions;
   }
   if (Saves.isCalleeSaved(Register))
-    Saves.needFrame(blocks(Range.reg()));
+    Saves.needFrame(A.blocks(Range.reg()));
   A.Matrix.assign(Range, Register);
 }
 
@@ -343,7 +384,7 @@ void Allocation::LRE_WillShrinkVirtReg(Register R) {
   if (Enqueued.contains(R))
     return requeue(Range);
   if (!A.VRM.hasPhys(R))
-    return;
+    return Facts.forget(R);
   A.Matrix.unassign(Range);
   Facts.forget(R);
   Shrunk.push_back(R);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/tasks/regalloc/rl4real/CalleeSaves.h"
+#include "llvm/tasks/regalloc/rl4real/CopyCosts.h"
 #include "llvm/tasks/regalloc/rl4real/LiveRangeFacts.h"
 #include "llvm/tasks/regalloc/rl4real/Splitting.h"
 
@@ -32,8 +33,6 @@ public:
   Counts run();
 
 private:
-  using CopyCosts = llvm::SmallDenseMap<llvm::MCRegUnit, double, 4>; // of the copies from and to each register, by its first unit
-
   void allocate(const llvm::LiveInterval &Range);
   Choices choices(const llvm::LiveInterval &Range);
   Fate legalFate(const llvm::LiveInterval &Range, const Choices &Legal);
@@ -41,13 +40,15 @@ private:
   void colour(const llvm::LiveInterval &Range, llvm::ArrayRef<Candidate> Legal);
   void split(const llvm::LiveInterval &Range, llvm::ArrayRef<Region> Legal);
   void spill(const llvm::LiveInterval &Range);
+  bool mayPostpone(const llvm::LiveInterval &Range, const Choices &Legal) const;
+  void postpone(const llvm::LiveInterval &Range);
+  bool resume();
+  void share(llvm::ArrayRef<const llvm::LiveInterval *> Ranges);
+  double saves(const llvm::LiveInterval &Range, llvm::MCPhysReg Register, CalleeSaves::Price Saved) const;
   std::optional<double> evictionCost(const llvm::LiveInterval &Range, llvm::MCPhysReg Register, double Worth);
   void assign(const llvm::LiveInterval &Range, llvm::MCRegister Register);
   bool evictFor(const llvm::LiveInterval &Range);
   void recolour(const llvm::LiveInterval &Range);
-  llvm::SmallVector<llvm::MachineBasicBlock *, 8> blocks(llvm::Register R) const;
-  llvm::MCRegUnit unit(llvm::MCRegister Register) const;
-  CopyCosts copiesOf(llvm::Register R, bool OnlyFixed) const;
   double elsewhere(const llvm::LiveInterval &Range, llvm::MCPhysReg Register);
   double copies(const llvm::LiveInterval &Range, const CopyCosts &Own, llvm::MCPhysReg Register) const;
   void enqueue(llvm::Register R);
@@ -77,9 +78,12 @@ private:
   llvm::DenseMap<llvm::MCRegUnit, llvm::SmallDenseMap<llvm::Register, double, 4>> Wanting; // of those waiting, copies from or to a register
   llvm::DenseSet<llvm::Register> Given;                                                    // those allocated before, as X86's tiles are
   llvm::SmallPtrSet<llvm::MachineInstr *, 32> DeadRemats;
-  llvm::DenseSet<llvm::Register> Clones;              // of live ranges that fell apart
-  llvm::DenseMap<llvm::Register, unsigned> Evictions; // how often each was evicted
-  bool HasEmptied = false;                            // of those waiting some may be gone
+  llvm::SmallVector<const llvm::LiveInterval *, 0> Postponed;                // to be spilled unless they share a callee-saved register
+  llvm::DenseSet<llvm::Register> Reconsidered;                               // those that were postponed
+  llvm::DenseMap<llvm::Register, std::pair<llvm::MCPhysReg, double>> Shares; // the register that one shares, and what the others bring
+  llvm::DenseSet<llvm::Register> Clones;                                     // of live ranges that fell apart
+  llvm::DenseMap<llvm::Register, unsigned> Evictions;                        // how often each was evicted
+  bool HasEmptied = false;                                                   // of those waiting some may be gone
   CalleeSaves Saves;
   llvm::ArrayRef<uint8_t> Costs;
   Counts Done;

@@ -44,6 +44,17 @@ struct Analyses {
       Found.insert(&MI);
     return Found;
   }
+
+  /// Their blocks.
+  llvm::SmallVector<llvm::MachineBasicBlock *, 8> blocks(llvm::Register R) const {
+    llvm::SmallSetVector<llvm::MachineBasicBlock *, 8> Found;
+    for (llvm::MachineInstr *MI : instructions(R))
+      Found.insert(MI->getParent());
+    return Found.takeVector();
+  }
+
+  /// The first unit of a register: the same for its parts of other sizes.
+  llvm::MCRegUnit unit(llvm::MCRegister Register) const { return *MRI.getTargetRegisterInfo()->regunits(Register).begin(); }
 };
 
 /// The live ranges in the way of one that is to have a register; so many of them at most for each of the register's units.

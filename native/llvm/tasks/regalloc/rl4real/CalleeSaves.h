@@ -11,7 +11,6 @@ namespace mlcb::rl4real {
 class CalleeSaves {
 public:
   explicit CalleeSaves(const Analyses &A);
-
   bool isCalleeSaved(llvm::MCRegister Register) const { return A.Classes.getLastCalleeSavedAlias(Register).isValid(); }
 
   /// What a callee-saved register costs in some blocks, with what it adds to the cost of those in use.
@@ -22,6 +21,10 @@ public:
 
   /// What a register costs at a price of callee-saved ones.
   double of(llvm::MCPhysReg Register, Price Saved) const;
+
+  /// The block that dominates all that needs a frame; null where nothing does.
+  llvm::MachineBasicBlock *saveBlock() const { return Save; }
+  void setSaveBlock(llvm::MachineBasicBlock *Block) { Save = Block; }
 
   /// Some blocks use a callee-saved register, or the stack, from now on.
   void needFrame(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) { Save = around(Blocks); }
@@ -35,8 +38,8 @@ private:
   double times(const llvm::MachineBasicBlock *Block) const { return Block ? Times[Block->getNumber()] : 0; }
 
   const Analyses &A;
-  std::vector<double> Times;               // of each block's saves: the least of those that dominate it
-  llvm::MachineBasicBlock *Save = nullptr; // dominates all that needs a frame; null where nothing does
+  std::vector<double> Times; // of each block's saves: the least of those that dominate it
+  llvm::MachineBasicBlock *Save = nullptr;
 };
 
 } // namespace mlcb::rl4real

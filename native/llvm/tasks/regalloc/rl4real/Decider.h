@@ -19,8 +19,8 @@ enum class Fate { Colour, Split, Spill };
 struct Candidate {
   llvm::MCPhysReg Register;
   unsigned Encoding; // LLVM's cost of it: longer instructions
-  double Saves;      // cost of its save and restore, where it is callee-saved; or of all earlier saves, where it is used already
-  double Evicts;     // cost of another register, or a spill, of those that have it
+  double Saves;      // cost of its save and restore, less what others bring that share it; or of all earlier saves, where it is used already
+  double Evicts;     // cost of those that have it, in another register or in memory
   double Copies;     // cost of the copies that it does not spare, of the live range and of those in its way that wait for it
   bool Hinted;
 

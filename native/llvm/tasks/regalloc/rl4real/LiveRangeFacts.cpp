@@ -12,7 +12,7 @@ using namespace llvm;
 namespace mlcb::rl4real {
 
 static constexpr float Heaviest = 1e9; // as declared
-static constexpr float Slack = 30;     // instructions: the shortest are not far ahead
+static constexpr float Slack = 60;     // instructions: the shortest are not far ahead
 
 const LiveRangeFacts &FactsOfFunction::of(const LiveInterval &Range) {
   std::unique_ptr<LiveRangeFacts> &Facts = Known[Range.reg()];
