@@ -44,6 +44,21 @@ SAMPLE = "train/fft"
 PUSH = 1.0
 """The cost of a push that aligns the stack, which no allocator foresees."""
 
+SHARED = """
+int make(int);
+void take(int);
+#define PART(I) if (in[I] > 7) { int value = make(I); make(value); if (in[I + 32] > 7) take(value); }
+void parts(const int *in) { PART(1) PART(2) PART(3) PART(4) PART(5) PART(6) }
+"""
+CONSTANTS = """
+#define MIX(X, C) ((X * (C * 1) ^ (C * 2)) + (X >> 3 | (C * 3)) * (C * 4) - (X & (C * 5)) * (C * 6) + (X ^ (C * 7)) * (C * 8))
+void mix(unsigned *a, unsigned *b, int n, int m, int rounds) {
+  for (int round = 0; round < rounds; round++) {
+    for (int i = 0; i < n; i++) a[i] = MIX(a[i], 0x9e3779b1u);
+    for (int i = 0; i < m; i++) b[i] = MIX(b[i], 0x85ebca6bu);
+  }
+}
+"""
 RARE_CALL = """
 long rare(float);
 void clip(const float *in, short *out, int n) {
@@ -179,7 +194,15 @@ def test_live_range_is_split_where_it_spares_loads(text: str, tmp_path: Path) ->
     assert executed[4] < 0.4 * executed[0]
 
 
-@pytest.mark.parametrize(("text", "most"), [(COLD_CALL, 1.0), (PHASES, 0.6)], ids=["a value that lives across a rare call", "loops of other values"])
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        pytest.param(COLD_CALL, 1.0, id="a value that lives across a rare call"),
+        pytest.param(PHASES, 0.6, id="loops of other values"),
+        pytest.param(SHARED, 1.0, id="values that share a callee-saved register"),
+        pytest.param(CONSTANTS, 0.96, id="constants of one loop make way in another"),
+    ],
+)
 def test_live_range_has_a_register_where_one_is_free(text: str, most: float, tmp_path: Path) -> None:
     (tmp_path / "program.c").write_text(text)
     with closing(RL4ReAlEnv(programs=tmp_path / "program.c", verify=True)) as made:
