@@ -155,9 +155,9 @@ bool Allocation::resume() {
   if (Postponed.empty())
     return false;
   A.Matrix.invalidateVirtRegs();
-  const auto Range = std::exchange(Postponed, {});
-  share(Range);
-  for (const LiveInterval *Each : Range)
+  const auto Again = std::exchange(Postponed, {});
+  share(Again);
+  for (const LiveInterval *Each : Again)
     enqueue(Each->reg());
   return true;
 }

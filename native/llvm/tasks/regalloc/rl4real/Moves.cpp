@@ -24,6 +24,14 @@ void Moves::spareCopies() {
         Moved |= improve(A.LIS.getInterval(R));
 }
 
+/// The target may not leave a choice.
+bool Moves::canMove(Register R) const {
+  if (A.MRI.reg_nodbg_empty(R) || !A.VRM.hasPhys(R) || Given.contains(R))
+    return false;
+  SmallVector<MCPhysReg, 16> Hints;
+  return !A.MRI.getTargetRegisterInfo()->getRegAllocationHints(R, A.order(R), Hints, A.MF, &A.VRM, &A.Matrix);
+}
+
 bool Moves::improve(const LiveInterval &Range) {
   const CopyCosts Spared = copiesOf(A, Range.reg(), /*OnlyFixed=*/false);
   if (Spared.empty())

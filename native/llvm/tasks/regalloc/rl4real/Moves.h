@@ -17,7 +17,7 @@ public:
   void spareCopies();
 
 private:
-  bool canMove(llvm::Register R) const { return !A.MRI.reg_nodbg_empty(R) && A.VRM.hasPhys(R) && !Given.contains(R); }
+  bool canMove(llvm::Register R) const;
   bool improve(const llvm::LiveInterval &Range);
   bool move(const llvm::LiveInterval &Range, llvm::MCRegister To);
   double assignCheapest(const llvm::LiveInterval &Range);
