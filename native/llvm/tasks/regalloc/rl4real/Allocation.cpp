@@ -186,7 +186,7 @@ void Allocation::share(ArrayRef<const LiveInterval *> Ranges) {
       continue;
     for (const auto &[Each, Own] : Together)
       Shares[Each->reg()] = {Own, Worth - Facts.of(*Each).SpillCost};
-    erase_if(Left, [&](const LiveInterval *Each) { return any_of(Together, [&](const auto &Other) { return Other.first == Each; }); });
+    erase_if(Left, [&](const LiveInterval *Each) { return is_contained(make_first_range(Together), Each); });
   }
 }
 
@@ -287,8 +287,7 @@ void Allocation::assign(const LiveInterval &Range, MCRegister Register) {
     ++Evictions[Other->reg()];
     ++Done.Evictions;
   }
-  if (Saves.isCalleeSaved(Register))
-    Saves.needFrame(A.blocks(Range.reg()));
+  Saves.use(Register, Range);
   A.Matrix.assign(Range, Register);
 }
 

@@ -26,10 +26,16 @@ public:
   llvm::MachineBasicBlock *saveBlock() const { return Save; }
   void setSaveBlock(llvm::MachineBasicBlock *Block) { Save = Block; }
 
+  /// A live range has a register from now on.
+  void use(llvm::MCRegister Register, const llvm::LiveInterval &Range) {
+    if (isCalleeSaved(Register))
+      needFrame(A.blocks(Range.reg()));
+  }
+
+private:
   /// Some blocks use a callee-saved register, or the stack, from now on.
   void needFrame(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) { Save = around(Blocks); }
 
-private:
   bool isUsed(llvm::MCRegister Register) const { return A.Matrix.isPhysRegUsed(Register) || A.MRI.isPhysRegModified(Register); }
   unsigned used() const;
   llvm::MachineBasicBlock *around(llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;

@@ -15,6 +15,13 @@ static constexpr unsigned Rounds = 4;
 static constexpr unsigned MostInTheWay = 2; // of live ranges
 static constexpr double LeastGain = 1e-9;   // of a sum whose terms may be in another order
 
+/// From a register to what a live range costs there: its save, less the copies that it spares.
+auto Moves::costs(const LiveInterval &Range) const {
+  return [this, Saved = Saves.in(A.blocks(Range.reg())), Spared = copiesOf(A, Range.reg(), /*OnlyFixed=*/false)](MCRegister Register) {
+    return Saves.of(Register, Saved) - Spared.lookup(A.unit(Register));
+  };
+}
+
 void Moves::spareCopies() {
   A.Matrix.invalidateVirtRegs();
   bool Moved = true;
@@ -54,10 +61,10 @@ bool Moves::move(const LiveInterval &Range, MCRegister To) {
     Before.push_back({Each, A.VRM.getPhys(Each->reg())});
   double Gain = 0;
   for (const auto &[Each, Register] : Before)
-    Gain += cost(*Each, Register);
+    Gain += costs(*Each)(Register);
   for (const auto &[Each, Register] : Before)
     A.Matrix.unassign(*Each);
-  Gain -= cost(Range, To);
+  Gain -= costs(Range)(To);
   assign(Range, To);
   for (const LiveInterval *Each : Others)
     Gain -= Gain > LeastGain ? assignCheapest(*Each) : 0;
@@ -74,11 +81,12 @@ bool Moves::move(const LiveInterval &Range, MCRegister To) {
 
 /// What it costs then; infinite where no register is free.
 double Moves::assignCheapest(const LiveInterval &Range) {
+  const auto Costs = costs(Range);
   MCRegister Best;
   double Least = HUGE_VAL;
   for (const MCPhysReg Register : A.order(Range.reg()))
     if (A.Matrix.checkInterference(Range, Register) == LiveRegMatrix::IK_Free)
-      if (const double Cost = cost(Range, Register); Cost < Least) {
+      if (const double Cost = Costs(Register); Cost < Least) {
         Least = Cost;
         Best = Register;
       }
@@ -88,14 +96,8 @@ double Moves::assignCheapest(const LiveInterval &Range) {
 }
 
 void Moves::assign(const LiveInterval &Range, MCRegister Register) {
-  if (Saves.isCalleeSaved(Register))
-    Saves.needFrame(A.blocks(Range.reg()));
+  Saves.use(Register, Range);
   A.Matrix.assign(Range, Register);
-}
-
-/// The save of a register, less the copies that it spares.
-double Moves::cost(const LiveInterval &Range, MCRegister Register) const {
-  return Saves.of(Register, Saves.in(A.blocks(Range.reg()))) - copiesOf(A, Range.reg(), /*OnlyFixed=*/false).lookup(A.unit(Register));
 }
 
 } // namespace mlcb::rl4real

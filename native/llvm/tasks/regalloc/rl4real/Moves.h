@@ -22,7 +22,7 @@ private:
   bool move(const llvm::LiveInterval &Range, llvm::MCRegister To);
   double assignCheapest(const llvm::LiveInterval &Range);
   void assign(const llvm::LiveInterval &Range, llvm::MCRegister Register);
-  double cost(const llvm::LiveInterval &Range, llvm::MCRegister Register) const;
+  auto costs(const llvm::LiveInterval &Range) const;
 
   const Analyses &A;
   CalleeSaves &Saves;
