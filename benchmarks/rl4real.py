@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cost of four agents in `llc -O2` of functions with about 200 live ranges: in process, and in a Python process over gRPC."""
+"""What four agents cost in `llc -O2` of functions with about 200 live ranges, in process and over gRPC; and what a second worker gains."""
 
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,12 +29,14 @@ from mlcb_gym.envs.rl4real import RL4ReAlEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.rollout.advice import advice_of
-from mlcb_gym.rollout.network_policy import advice
+from mlcb_gym.rollout.network_policy import InCompiler, advice
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy
+from mlcb_gym.rollout.play import episode, play_in_order
 from mlcb_gym.session import ModelServer
 from mlcb_gym.training.run import recipe
 
 FUNCTIONS, LEAST, MOST, SEED = 20, 150, 250, 1
+PROGRAMS, ROUNDS = 48, 5
 ALLOCATOR = (f"-load={toolchain.plugin()}", "-regalloc=mlcb")
 Model = Callable[[str, Mapping[str, Any]], int | float]
 
@@ -50,13 +54,34 @@ def figures() -> Iterator[Figure]:
     for kind, (must, aim) in {"in ONNX Runtime": (0.1, 0.05), "compiled": (None, None)}.items():
         outside = (seconds["trivial"] - seconds["heuristic"]).sum() / (seconds[kind] - seconds["heuristic"]).sum()
         yield Figure(f"of the decisions' time outside the model, {kind}", float(outside), "of 1", must, aim, note="by a model without work")
+    one, two = np.transpose([[_episodes_per_second(workers) for workers in (1, 2)] for _ in range(ROUNDS)])
+    note = f"networks in the compiler, {PROGRAMS} modules; median of {ROUNDS} rounds in turns, {(two / one).min():.2f} to {(two / one).max():.2f}"
+    yield Figure("2 workers / 1, episodes per second", float(np.median(two / one)), "x", 1.6, 1.85, higher=True, note=note)
+
+
+def _episodes_per_second(workers: int) -> float:
+    """As evolution strategies play them, each program once."""
+    programs = resolve("default/validation")[:PROGRAMS]
+    with closing(gymnasium.make_vec("RL4ReAl-v0", num_envs=workers, vectorization_mode="vector_entry_point", programs=programs)) as vector:
+        envs = vector.unwrapped.envs
+        networks = _networks(envs[0])
+        decide = InCompiler(networks, envs[0])(networks)
+        play_in_order(envs, [episode(programs[0], decide) for _ in envs])
+        started = time.perf_counter()
+        play_in_order(envs, [episode(program, decide) for program in programs])
+        return len(programs) / (time.perf_counter() - started)
+
+
+def _networks(env: RL4ReAlEnv) -> Team:
+    networks = policy_network(env.observation_space, env.action_space, recipe("es", {}).network, Architecture.of(env)).eval()
+    assert isinstance(networks, Team)
+    return networks
 
 
 def _compile_seconds(folder: Path) -> Mapping[str, NDArray[np.float64]]:
     """By who allocates, the seconds of each function without those of the start-up."""
     with closing(RL4ReAlEnv(programs="embedded/train")) as env:
-        networks = policy_network(env.observation_space, env.action_space, recipe("es", {}).network, Architecture.of(env)).eval()
-        assert isinstance(networks, Team)
+        networks = _networks(env)
         told = {agent.name: Heuristic("heuristic", agent.advice["choices"]) for agent in env.task_spec.agents}
         write = partial(write_policy, spec=env.task_spec.declared, trained={}, results={})
         policy, trivial = write(dict(networks), folder / "policy"), write(told, folder / "trivial")

@@ -18,11 +18,14 @@ static bool isBetter(const Candidate &One, const Candidate &Other) {
   return Key(One) < Key(Other);
 }
 
-/// A register may cost more than loads and stores that are seldom executed.
+/// A register may cost more than loads and stores that are seldom executed. A split seldom spares the copies that a register does not.
 Fate Decider::fate(const LiveInterval &, const Choices &Legal) {
-  const double Price = Legal.Colours.empty() ? HUGE_VAL : min_element(Legal.Colours, isBetter)->price();
   const double Gain = Legal.Regions.empty() ? -HUGE_VAL : Legal.Regions.front().gain();
-  if (Legal.allow(Fate::Colour) && (!Legal.CanSpill || Price <= Legal.SpillCost - std::max(Gain, 0.0)))
+  const auto IsWorthIt = [&](const Candidate &Cheapest) {
+    const double Saved = Legal.SpillCost - Cheapest.price();
+    return !Legal.CanSpill || (Saved >= 0 && Saved + Cheapest.Copies >= Gain);
+  };
+  if (Legal.allow(Fate::Colour) && IsWorthIt(*min_element(Legal.Colours, isBetter)))
     return Fate::Colour;
   return Legal.allow(Fate::Split) && (!Legal.CanSpill || Gain > 0) ? Fate::Split : Fate::Spill;
 }
