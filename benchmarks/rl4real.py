@@ -36,7 +36,7 @@ from mlcb_gym.session import ModelServer
 from mlcb_gym.training.run import recipe
 
 FUNCTIONS, LEAST, MOST, SEED = 20, 150, 250, 1
-PROGRAMS, ROUNDS = 48, 5
+PROGRAMS, ROUNDS = 24, 3
 ALLOCATOR = (f"-load={toolchain.plugin()}", "-regalloc=mlcb")
 Model = Callable[[str, Mapping[str, Any]], int | float]
 
