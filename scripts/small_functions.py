@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cut out of optimized programs the functions that are small enough for an optimum, a module each, for ``mlcb evaluate rl4real --pipeline ''``."""
+"""Cut out of optimized programs the functions that are small enough for an optimum, a module each, for ``mlcb evaluate rl4real``."""
 
 import argparse
 import re

@@ -86,6 +86,19 @@ body: |
 ...
 """.replace("DOUBLED", "\n    ".join(["%1 = LEA64r %1, 1, %1, 0, $noreg"] * 10))
 """A block that loops to itself, also by a block of a jump alone. The doublings make the first block a better region than it, which is last so."""
+ASSEMBLY = """
+long f(long *p) {
+  long a = p[0], b = p[1], c = p[2], d = p[3], e = p[4], g = p[5], h = p[6], i = p[7];
+  for (int k = 0; k < 100; k++) {
+    __asm__("add %1, %0" : "+r"(a) : "r"(b));
+    __asm__("add %1, %0" : "+r"(c) : "r"(d));
+    __asm__ volatile("" ::: "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10");
+    e ^= g + k;
+    h += i * e;
+  }
+  return a + b + c + d + e + g + h + i;
+}
+"""
 CALLS_F = """
 #include <stdio.h>
 void f(long *);
@@ -247,7 +260,7 @@ def test_illegal_answers_are_counted_and_the_heuristics_stand(module: Path, tmp_
     assert (tmp_path / "illegal.o").read_bytes() == (tmp_path / "heuristic.o").read_bytes()
 
 
-def test_live_range_makes_way_for_a_far_dearer_one(tmp_path: Path) -> None:
+def test_live_range_makes_way_for_a_dearer_one(tmp_path: Path) -> None:
     (source,) = corpora.embedded("embedded/train/dijkstra")
     command: list[str | Path] = [
         toolchain.tool("clang"),
@@ -261,6 +274,14 @@ def test_live_range_makes_way_for_a_far_dearer_one(tmp_path: Path) -> None:
     ]
     said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stderr
     assert sum(map(int, re.findall(r"(\d+) evictions", said))) == 2
+
+
+def test_live_range_of_inline_assembly_is_not_split_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "program.c").write_text(ASSEMBLY)
+    compile_(tmp_path / "program.c", "-O2", "-c", "-emit-llvm", output=tmp_path / "program.bc")
+    said = llc(tmp_path / "program.bc", *allocator("heuristic", splits=8), "-pass-remarks=mlcb", output=tmp_path / "program.o")
+    (refused,) = re.findall(r"(\d+) splits refused", said)
+    assert int(refused) > 0
 
 
 @pytest.mark.parametrize("decider", ["heuristic", *(f"random:{seed}" for seed in range(16))])

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,10 @@ from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.training.run import recipe
 from tests.support.allocation import CLANG, allocator, clang_flags, stock
 from tests.support.asking import SECONDS, with_policy
-from tests.support.known_output import CSMITH_FLAGS, CSMITH_PROGRAMS, OUTPUTS, compile_, csmith, run
+from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, compile_, csmith, run
 
 DECIDERS = ("heuristic", "optimum", "first", "last", "random:1", "random:2")
+LEVELS = ("-O1", "-O2")
 RARE = {
     "asm": """
     static long mix(long a, long b) { long high; __asm__("imul %%rdx" : "=d"(high), "+a"(a) : "0"(b) : "cc"); return a ^ high; }
@@ -138,7 +139,7 @@ def test_code_that_constrains_registers_prints_the_same(rare: str, decider: str,
     (tmp_path / "program.c").write_text(f"#include <stdio.h>\n{RARE[rare]}")
     flags = clang_flags(allocator(decider, splits=8))
     compile_(tmp_path / "program.c", "-O0", "-fwrapv", output=tmp_path / "expected")
-    for level in ("-O1", "-O2"):
+    for level in LEVELS:
         compile_(tmp_path / "program.c", level, "-fwrapv", *flags, output=tmp_path / "program")
         assert run(tmp_path / "program") == run(tmp_path / "expected")
 
@@ -177,18 +178,35 @@ def test_decisions_are_the_same_in_python_and_in_process_on_many_functions(drawn
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["-O1", "-O2"])
-@pytest.mark.parametrize("index", range(CSMITH_PROGRAMS))
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("index", range(200))
 def test_csmith_program_prints_the_same_by_a_policy(index: int, level: str, drawn: Path, tmp_path: Path) -> None:
     source, expected = csmith(index, tmp_path)
-    flags = [f"--config={write_clang_config(tmp_path / 'mlcb.cfg', [drawn])}", "-mllvm", "-verify-machineinstrs"]
-    compile_(source, level, *CSMITH_FLAGS, *flags, output=tmp_path / "program")
-    assert run(tmp_path / "program") == expected
+    for policy, splits in product((drawn, shipped()["rl4real"]), (0, 8)):
+        compile_(source, level, *CSMITH_FLAGS, *flags_of(policy, tmp_path, splits), output=tmp_path / "program")
+        assert run(tmp_path / "program") == expected, (policy, splits)
 
 
 def test_embedded_program_prints_the_same_by_a_policy(drawn: Path, tmp_path: Path) -> None:
-    (source,) = corpora.embedded("embedded/train/fft")
-    config = write_clang_config(tmp_path / "mlcb.cfg", [drawn])
-    for level in ("-O1", "-O2"):
-        compile_(source, level, f"--config={config}", "-mllvm", "-verify-machineinstrs", "-lm", output=tmp_path / "program")
-        assert run(tmp_path / "program") == OUTPUTS["train/fft"]
+    prints_the_same("train/fft", drawn, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(OUTPUTS))
+def test_every_embedded_program_prints_the_same_by_a_policy(name: str, drawn: Path, tmp_path: Path) -> None:
+    for policy in (drawn, shipped()["rl4real"]):
+        prints_the_same(name, policy, tmp_path)
+
+
+def prints_the_same(name: str, policy: Path, folder: Path) -> None:
+    (source,) = corpora.embedded(f"embedded/{name}")
+    for level in LEVELS:
+        compile_(source, level, *flags_of(policy, folder), "-lm", output=folder / "program")
+        assert run(folder / "program") == OUTPUTS[name]
+
+
+def flags_of(policy: Path, folder: Path, splits: int = 8) -> list[str]:
+    """What makes clang allocate by a policy, and verify that."""
+    options = ("-verify-machineinstrs", f"-mlcb-regalloc-splits={splits}")
+    config = write_clang_config(folder / "mlcb.cfg", [policy])
+    return [f"--config={config}", *(word for option in options for word in ("-mllvm", option))]

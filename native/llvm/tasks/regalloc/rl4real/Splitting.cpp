@@ -46,8 +46,12 @@ static SmallVector<std::pair<MachineBasicBlock *, SmallVector<SlotIndex, 8>>, 8>
 
 SmallVector<Region, 4> Splitting::regions(const LiveInterval &Range, const CalleeSaves &Saves, ArrayRef<Candidate> Free, EvictionCost Evict) {
   SmallVector<Region, 4> Legal;
-  if (!canSplit(Range))
+  if (!Range.isSpillable())
     return Legal;
+  if (!isSafe(Range)) {
+    ++Refused;
+    return Legal;
+  }
   const Accesses Uses = accessesOf(A, Range);
   SmallPtrSet<const MachineLoop *, 4> Seen;
   const auto Offer = [&](const Region &Found) {
@@ -208,14 +212,12 @@ void Splitting::findRegisters(Region &Within, const LiveInterval &Range, const P
   Within.Saves = Within.Free ? Least : 0;
 }
 
-bool Splitting::canSplit(const LiveInterval &Range) const {
-  if (Range.hasSubRanges() || !Range.isSpillable())
-    return false;
-  const auto IsSafe = [](const MachineOperand &Operand) {
+bool Splitting::isSafe(const LiveInterval &Range) const {
+  const auto MayBeRewritten = [](const MachineOperand &Operand) {
     const MachineInstr &MI = *Operand.getParent();
     return !MI.isInlineAsm() && !MI.isEHLabel();
   };
-  return all_of(A.MRI.reg_nodbg_operands(Range.reg()), IsSafe);
+  return !Range.hasSubRanges() && all_of(A.MRI.reg_nodbg_operands(Range.reg()), MayBeRewritten);
 }
 
 std::optional<Splitting::Plan> Splitting::plan(const LiveInterval &Range, const Region &Within) const {

@@ -23,7 +23,8 @@ public:
   /// Replaces the register of a live range by one within the region and one outside of it, and appends those.
   void split(const llvm::LiveInterval &Range, const Region &Within, llvm::SmallVectorImpl<llvm::Register> &New);
 
-  /// Regions refused because a copy on one of their edges would not be safe.
+  /// Regions refused because a copy on one of their edges would not be safe, and live ranges because they cannot be rewritten safely: those with
+  /// subranges or inline assembly.
   unsigned refused() const { return Refused; }
 
 private:
@@ -36,7 +37,7 @@ private:
   using Parts = llvm::SmallVector<Region, 4>;
   using Exits = llvm::SmallDenseMap<const llvm::MachineBasicBlock *, bool, 8>; // whether the region alone leads to a block outside of it
 
-  bool canSplit(const llvm::LiveInterval &Range) const;
+  bool isSafe(const llvm::LiveInterval &Range) const;
   const Region &regionOf(const llvm::MachineLoop &Loop);
   Region withoutCalls(const llvm::LiveInterval &Range, llvm::ArrayRef<llvm::MachineBasicBlock *> Blocks) const;
   Parts partsOf(llvm::MachineBasicBlock &Block, llvm::ArrayRef<llvm::SlotIndex> Uses) const;
