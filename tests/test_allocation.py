@@ -69,6 +69,21 @@ def test_llvms_own_answers_cost_what_llvm_costs(make: Make, task: str, name: str
     assert (info["executed"], info["text"], info["ratio"]) == (info["executed_default"], info["text_default"], 1.0)
 
 
+@pytest.mark.parametrize("name", SAMPLE)
+def test_spills_are_the_instructions_with_spill_slots(make: Make, name: str, tmp_path: Path) -> None:
+    module = optimized(f"embedded/{name}", tmp_path)
+    _, _, info = finish(make("eviction", pipeline="", optsize=True, metrics=("spills", "spills_default")), by_default("eviction"), str(module))
+    command = [*stock("llc", module, Path("-")), "-stop-after=virtregrewriter"]
+    code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert info["spills"] == info["spills_default"] == 1 + sum(map(instructions_with_spill_slots, code.split("\n---\n")))
+
+
+def instructions_with_spill_slots(function: str) -> int:
+    """Of a function in LLVM's format of machine code."""
+    slots = set(re.findall(r"- \{ id: (\d+), .*type: spill-slot", function))
+    return sum(not slots.isdisjoint(re.findall(r"(?:into|from|on) %stack\.(\d+)", line)) for line in function.splitlines())
+
+
 @pytest.mark.parametrize("session", ["pipe:", "shm:"])
 @pytest.mark.parametrize("reward", ["cost", "throughput"])
 @pytest.mark.parametrize("task", TASKS)

@@ -152,7 +152,12 @@ def record(
         network=network,
         features={"progress": FeatureKind.FRACTION, "weight": FeatureKind.WEIGHT},
         evaluation={"reward": "cost_guarded", "cost": "executed", "metrics": (ALLOCATED.name, ALLOCATED.default)},
-        columns={"cost": (EXECUTED.name, EXECUTED.default), "allocated": (ALLOCATED.name, ALLOCATED.default), "text": ("text", default_of("text"))},
+        columns={
+            "cost": (EXECUTED.name, EXECUTED.default),
+            "allocated": (ALLOCATED.name, ALLOCATED.default),
+            "spills": ("spills", default_of("spills")),
+            "text": ("text", default_of("text")),
+        },
         guarded=(f"{EXECUTED.name}_guarded", EXECUTED.default),
         baseline="greedy",
         reference_policies={name.replace("_", " "): ReferencePolicy(choose=choose) for name, choose in reference_policies.items()}

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm/measure/AllocationCost.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/PseudoSourceValue.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -31,7 +34,7 @@ public:
   explicit Listener(AllocationListener OnFunction = {}) : ImmutablePass(ID), OnFunction(std::move(OnFunction)) {}
 
   AllocationListener OnFunction;
-  double Allocated = 0; // of the function that is compiled
+  AllocationCosts Costs; // of the function that is compiled
 };
 
 class Tap : public MachineFunctionPass {
@@ -57,7 +60,9 @@ public:
 private:
   StringRef getPassName() const override { return "allocation tap"; }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    getAnalysis<Listener>().Allocated = cost(MF);
+    auto &Hearing = getAnalysis<Listener>();
+    Hearing.Costs.Spills = spills(MF);
+    Hearing.Costs.Allocated = cost(MF);
     return false;
   }
 };
@@ -71,7 +76,8 @@ private:
   StringRef getPassName() const override { return "execution tap"; }
   bool runOnMachineFunction(MachineFunction &MF) override {
     auto &Hearing = getAnalysis<Listener>();
-    Hearing.OnFunction(MF, {std::exchange(Hearing.Allocated, 0), cost(MF)});
+    Hearing.Costs.Executed = cost(MF);
+    Hearing.OnFunction(MF, std::exchange(Hearing.Costs, {}));
     return false;
   }
 };
@@ -95,6 +101,17 @@ double allocationCost(const MachineFunction &MF, const MachineBlockFrequencyInfo
       OneRun += costOf(MI, Target);
     Total += OneRun * Frequencies.getBlockFreqRelativeToEntryBlock(&MBB);
   }
+  return Total;
+}
+
+int64_t spills(const MachineFunction &MF) {
+  const auto IsSpillSlot = [&](const MachineMemOperand *Accessed) {
+    const auto *Slot = dyn_cast_if_present<FixedStackPseudoSourceValue>(Accessed->getPseudoValue());
+    return Slot && MF.getFrameInfo().isSpillSlotObjectIndex(Slot->getFrameIndex());
+  };
+  int64_t Total = 0;
+  for (const MachineBasicBlock &MBB : MF)
+    Total += count_if(MBB, [&](const MachineInstr &MI) { return any_of(MI.memoperands(), IsSpillSlot); });
   return Total;
 }
 

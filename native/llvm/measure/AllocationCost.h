@@ -2,6 +2,7 @@
 // The costs of a register allocation at run time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -20,8 +21,12 @@ inline constexpr double CopyWeight = 0.2, LoadWeight = 4, StoreWeight = 1, Cheap
 /// with its weight, times how often its block runs for each entry of the function.
 double allocationCost(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &Frequencies);
 
-/// allocationCost() of one function at two places.
+/// The instructions that load or store a spilled value, folded into others or not; callee-saved registers not among them.
+int64_t spills(const llvm::MachineFunction &MF);
+
+/// allocationCost() of one function at two places, and spills() at the first.
 struct AllocationCosts {
+  int64_t Spills = 0;
   double Allocated = 0; // right after virtual registers were rewritten, where LLVM takes it: a callee-saved register is free
   double Executed = 0;  // once it has its prologue and epilogues, which save and restore those, in the blocks where shrink wrapping puts them
 };

@@ -22,7 +22,7 @@ using namespace llvm;
 namespace mlcb {
 
 using eviction::Metric;
-static_assert(static_cast<size_t>(Metric::executed_default) == static_cast<size_t>(priority::Metric::executed_default),
+static_assert(static_cast<size_t>(Metric::spills_default) == static_cast<size_t>(priority::Metric::spills_default),
               "both tasks include the same metrics");
 
 namespace {
@@ -160,8 +160,8 @@ Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, c
       return Entered;
   const bool Each = // needs what each function costs
       any_of(AllCosts, [&](const CostMetrics &Told) { return Told.eachWantedBy(Policy); }) || Policy.wants(Metric::executed_candidates);
-  if (!Each && none_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Default); }) && !Policy.wants(Metric::size_default) &&
-      !Policy.wants(Metric::text_default) && !Policy.wants(Metric::throughput_default))
+  if (!Each && none_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Default); }) && !Policy.wants(Metric::spills_default) &&
+      !Policy.wants(Metric::size_default) && !Policy.wants(Metric::text_default) && !Policy.wants(Metric::throughput_default))
     return {};
   CurrentActivity Now("the measurement of the baselines");
   const bool Cycles = Policy.wants(Metric::throughput_default);
@@ -183,6 +183,7 @@ Expected<void> Regalloc::measureBaseline(const Module &M, ModelRunner &Policy, c
   }
   for (const CostMetrics &Told : AllCosts)
     Policy.metric<double>(Told.Default) = Own->Cost.*Told.Of;
+  Policy.metric<int64_t>(Metric::spills_default) = 1 + Own->Cost.Spills;
   Policy.metric<int64_t>(Metric::size_default) = Own->Object.Allocated;
   Policy.metric<int64_t>(Metric::text_default) = Own->Object.Text;
   Policy.metric<double>(Metric::throughput_default) = Own->Throughput;
@@ -218,6 +219,7 @@ void Regalloc::noteCosts(const MachineFunction &MF, const measure::AllocationCos
 measure::AllocationCosts Regalloc::cost() const {
   measure::AllocationCosts Sum;
   for (const auto &Each : Costs) {
+    Sum.Spills += Each.second.Spills;
     Sum.Allocated += Each.second.Allocated;
     Sum.Executed += Each.second.Executed;
   }
@@ -228,6 +230,7 @@ measure::AllocationCosts Regalloc::cost() const {
 void Regalloc::writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const {
   const size_t Place = Allocated.size();
   Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
+  Policy.metric<int64_t>(Metric::spills) = 1 + OfModule.Spills;
   for (const CostMetrics &Told : AllCosts) {
     double Saved = 0, Gained = 0;
     for (const auto &[Own, Default] : zip(Allocated, Defaults)) {

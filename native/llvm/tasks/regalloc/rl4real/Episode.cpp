@@ -15,7 +15,7 @@ namespace mlcb::rl4real {
 
 namespace {
 
-static_assert(static_cast<size_t>(Metric::executed_default) == static_cast<size_t>(eviction::Metric::executed_default),
+static_assert(static_cast<size_t>(Metric::spills_default) == static_cast<size_t>(eviction::Metric::spills_default),
               "all tasks of register allocation include the same metrics");
 
 /// An episode of register allocation whose code generation has this allocator.
