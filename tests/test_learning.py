@@ -48,3 +48,12 @@ def test_every_task_is_trained_by_its_own_recipe(task: str, tmp_path: Path) -> N
     chosen = recipe(env_class(task).record.recipe, {"num_envs": 2})
     train(environment, recipe=chosen, validation=resolve(programs), output=tmp_path / "run", budget=Budget(iterations=1))
     assert read_run(tmp_path / "run" / "last")["progress"]["iteration"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["ppo", "appo"])
+def test_policy_gradients_train_four_agents(algorithm: str, tmp_path: Path) -> None:
+    environment = Environment("RL4ReAl-v0", {"programs": EMBEDDED})
+    chosen = recipe(algorithm, {"num_envs": 2, "steps_per_iteration": 512})
+    train(environment, recipe=chosen, validation=resolve(EMBEDDED), output=tmp_path / "run", budget=Budget(iterations=1))
+    assert read_run(tmp_path / "run" / "last")["progress"]["iteration"] == 1

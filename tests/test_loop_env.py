@@ -445,7 +445,7 @@ def test_decisions_with_embeddings_teach_a_team_without(tmp_path: Path) -> None:
 
 def test_recipe_that_learns_one_agent_says_so(tmp_path: Path) -> None:
     environment = Environment("LoopDistribution-v0", {"programs": KERNEL})
-    with pytest.raises(TrainingError, match="asks several agents, which dqn does not learn, expected algorithm es or impala or mlgo or ppo"):
+    with pytest.raises(TrainingError, match="asks several agents, which dqn does not learn, expected algorithm appo or es or impala or mlgo or ppo"):
         train(environment, recipe=recipe("dqn"), validation=resolve(KERNEL), output=tmp_path, budget=Budget(iterations=1))
 
 

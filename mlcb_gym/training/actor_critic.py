@@ -18,7 +18,8 @@ class ActorCritic(Recipe):
         grad_clip: the norm that gradients are clipped to.
     """
 
-    learns_all: ClassVar[bool] = True
+    learns_values: ClassVar[bool] = True
+    learns_teams: ClassVar[bool] = True
     space: ClassVar[Mapping[str, str]] = {
         "lr": "log(3e-5,3e-3)",
         "entropy.first": "log(1e-3,1e-1)",

@@ -22,21 +22,20 @@ def check_learns(recipe: Recipe, environment: Environment) -> None:
         _check_ratio(environment, env)
         if isinstance(env.session, Fleet) and env.session.lost:
             raise TrainingError(f"{'; '.join(env.session.lost.values())}: expected all compilers to answer when a training begins")
-        what = unlearnable(type(recipe), env.task_spec)
+        spec = env.task_spec
+    what = unlearnable(type(recipe), spec)
     rule = environment.arguments.get("sampling", "uniform")
     if rule != "uniform" and not recipe.draws:
         raise TrainingError(f"sampling={rule}: {recipe.algorithm} does not draw its programs one by one, expected uniform")
     if what:
-        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn_all()}")
+        raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn(spec)}")
 
 
 def unlearnable(recipe: type[Recipe], spec: TaskSpec) -> str | None:
     """Return what a task asks for and a recipe does not learn: ``"for a value"``, ``"several agents"``; None where it learns all."""
-    if recipe.learns_all:
-        return None
-    if any(agent.advice["kind"] == "value" for agent in spec.agents):
+    if not recipe.learns_values and any(agent.advice["kind"] == "value" for agent in spec.agents):
         return "for a value"
-    return "several agents" if len(spec.agents) > 1 else None
+    return "several agents" if not recipe.learns_teams and len(spec.agents) > 1 else None
 
 
 def find_programs(environment: Environment, validation: Sequence[str]) -> tuple[Sequence[Program], Sequence[Program]]:
@@ -69,5 +68,5 @@ def _check_ratio(environment: Environment, env: Any) -> None:
         )
 
 
-def _those_that_learn_all() -> str:
-    return " or ".join(name for name in algorithms() if recipe_class(name).learns_all)
+def _those_that_learn(spec: TaskSpec) -> str:
+    return " or ".join(name for name in algorithms() if unlearnable(recipe_class(name), spec) is None)

@@ -94,8 +94,10 @@ class Recipe(ABC):
     """
 
     algorithm: ClassVar[str]
-    learns_all: ClassVar[bool] = False
-    """Whether it also learns agents that give a value, and several agents."""
+    learns_values: ClassVar[bool] = False
+    """Whether it also learns an agent that gives a value."""
+    learns_teams: ClassVar[bool] = False
+    """Whether it also learns several agents."""
     draws: ClassVar[bool] = True
     """Whether the environment draws the programs that are learnt from, by its ``sampling``."""
     space: ClassVar[Mapping[str, str]] = {"lr": "log(1e-5,1e-2)"}

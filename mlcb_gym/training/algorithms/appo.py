@@ -24,7 +24,7 @@ class Appo(Impala):
     """
 
     algorithm: ClassVar[str] = "appo"
-    learns_all: ClassVar[bool] = False
+    learns_values: ClassVar[bool] = False
 
     clip: float = 0.2
 

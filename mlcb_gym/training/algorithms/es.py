@@ -106,7 +106,8 @@ class Es(Recipe):
     """
 
     algorithm: ClassVar[str] = "es"
-    learns_all: ClassVar[bool] = True
+    learns_values: ClassVar[bool] = True
+    learns_teams: ClassVar[bool] = True
     draws: ClassVar[bool] = False
     space: ClassVar[Mapping[str, str]] = {"lr": "log(3e-3,1e-1)", "sigma": "log(0.03,1)", "network.hidden": "[[],[32]]"}
 
