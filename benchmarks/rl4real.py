@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What four agents cost in `llc -O2` of functions with about 200 live ranges, in process and over gRPC; and what a second worker gains."""
+"""The cost of four agents in `llc -O2` of functions with about 200 live ranges, in process and over gRPC; and the gain of a second worker."""
 
 import re
 import subprocess
@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +24,8 @@ from mlcb_gym.agents.heuristic import Heuristic
 from mlcb_gym.agents.network import AgentNetwork, policy_network
 from mlcb_gym.agents.team import Team
 from mlcb_gym.corpus.programs import resolve
-from mlcb_gym.envs.rl4real import RL4ReAlEnv
+from mlcb_gym.envs.compiler_env import CompilerEnv
+from mlcb_gym.envs.rl4real import RL4ReAlEnv, RL4ReAlVectorEnv
 from mlcb_gym.export.aot import compile_policy
 from mlcb_gym.export.export import write_policy
 from mlcb_gym.rollout.advice import advice_of
@@ -62,17 +62,16 @@ def figures() -> Iterator[Figure]:
 def _episodes_per_second(workers: int) -> float:
     """As evolution strategies play them, each program once."""
     programs = resolve("default/validation")[:PROGRAMS]
-    with closing(gymnasium.make_vec("RL4ReAl-v0", num_envs=workers, vectorization_mode="vector_entry_point", programs=programs)) as vector:
-        envs = vector.unwrapped.envs
-        networks = _networks(envs[0])
-        decide = InCompiler(networks, envs[0])(networks)
-        play_in_order(envs, [episode(programs[0], decide) for _ in envs])
+    with closing(RL4ReAlVectorEnv(num_envs=workers, programs=programs)) as vector:
+        networks = _networks(vector.envs[0])
+        decide = InCompiler(networks, vector.envs[0])(networks)
+        play_in_order(vector.envs, [episode(programs[0], decide) for _ in vector.envs])
         started = time.perf_counter()
-        play_in_order(envs, [episode(program, decide) for program in programs])
+        play_in_order(vector.envs, [episode(program, decide) for program in programs])
         return len(programs) / (time.perf_counter() - started)
 
 
-def _networks(env: RL4ReAlEnv) -> Team:
+def _networks(env: CompilerEnv) -> Team:
     networks = policy_network(env.observation_space, env.action_space, recipe("es", {}).network, Architecture.of(env)).eval()
     assert isinstance(networks, Team)
     return networks

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fixed allocators beside a policy: each function keeps what executes least, as the environment foretells it."""
 
+import operator
 import re
 import subprocess
 from collections.abc import Mapping
@@ -55,14 +56,15 @@ def rare_call(tmp_path: Path) -> Path:
     return tmp_path / "rare.c"
 
 
-@pytest.mark.parametrize(("task", "made"), [("eviction", EvictionEnv), ("rl4real", RL4ReAlEnv)])
-def test_environment_foretells_what_clang_keeps(task: str, made: Any, worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("task", "made", "gains"), [("eviction", EvictionEnv, operator.lt), ("rl4real", RL4ReAlEnv, operator.le)])
+def test_environment_foretells_what_clang_keeps(task: str, made: Any, gains: Any, worker: WorkerSession, fast: Path, tmp_path: Path) -> None:
     policy = OnnxPolicy(shipped()[task])
     info = measured(fast, worker, "3", policy.advice, made)
     said = compile_trying(4, fast, tmp_path / "kept.o", task)
     assert float(re.findall(r"functions, ([\d.]+)", said)[0]) == pytest.approx(info["executed_candidates"], abs=1e-3)
     assert float(re.findall(r"csr 16384 \+ same: ([\d.]+)", said)[0]) == pytest.approx(info["executed_beside"], abs=1e-3)
-    assert info["executed_candidates"] <= info["executed_guarded"] <= info["executed_default"]
+    assert gains(info["executed_candidates"], info["executed_guarded"])
+    assert info["executed_guarded"] <= info["executed_default"]
     assert info["executed_candidates"] < info["executed_default"]
 
 

@@ -26,7 +26,7 @@ from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import ModelServer, WorkerSession
 from mlcb_gym.training.run import recipe
-from tests.support.allocation import CLANG, allocator, clang_flags, stock
+from tests.support.allocation import CLANG, allocator, clang_flags, of_code_generation, stock
 from tests.support.asking import SECONDS, with_policy
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, compile_, csmith, run
 
@@ -206,7 +206,6 @@ def prints_the_same(name: str, policy: Path, folder: Path) -> None:
 
 
 def flags_of(policy: Path, folder: Path, splits: int = 8) -> list[str]:
-    """What makes clang allocate by a policy, and verify that."""
-    options = ("-verify-machineinstrs", f"-mlcb-regalloc-splits={splits}")
+    """The flags of clang to allocate by a policy, and to verify that."""
     config = write_clang_config(folder / "mlcb.cfg", [policy])
-    return [f"--config={config}", *(word for option in options for word in ("-mllvm", option))]
+    return [f"--config={config}", *of_code_generation(["-verify-machineinstrs", f"-mlcb-regalloc-splits={splits}"])]

@@ -23,11 +23,10 @@ def check_learns(recipe: Recipe, environment: Environment) -> None:
         if isinstance(env.session, Fleet) and env.session.lost:
             raise TrainingError(f"{'; '.join(env.session.lost.values())}: expected all compilers to answer when a training begins")
         spec = env.task_spec
-    what = unlearnable(type(recipe), spec)
     rule = environment.arguments.get("sampling", "uniform")
     if rule != "uniform" and not recipe.draws:
         raise TrainingError(f"sampling={rule}: {recipe.algorithm} does not draw its programs one by one, expected uniform")
-    if what:
+    if what := unlearnable(type(recipe), spec):
         raise TrainingError(f"{environment.id}: asks {what}, which {recipe.algorithm} does not learn, expected algorithm {_those_that_learn(spec)}")
 
 

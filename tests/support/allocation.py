@@ -59,4 +59,9 @@ def allocator(decider: str = "heuristic", splits: int = 0, max_ranges: int = 400
 
 
 def clang_flags(options: list[str]) -> list[str]:
-    return ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *(word for option in options for word in ("-mllvm", option))]
+    return ["-Xclang", "-load", "-Xclang", str(toolchain.plugin()), *of_code_generation(options)]
+
+
+def of_code_generation(options: list[str]) -> list[str]:
+    """Options of code generation, as clang takes them."""
+    return [word for option in options for word in ("-mllvm", option)]
