@@ -216,6 +216,18 @@ def to_memory(observation: Observation) -> int:
     return 2 if AGENTS[agent] == "tasker" and seen[MASK][2] else heuristic(observation)
 
 
+def test_dense_rewards_charge_spills_where_they_are_decided(worker: WorkerSession) -> None:
+    env = RL4ReAlEnv(programs="embedded/train/fft", session=worker, dense=True)
+    observation, _ = env.reset(seed=1)
+    rewards, ended = [], False
+    while not ended:
+        action, spills = to_memory(observation), env.agent.name == "tasker"
+        observation, reward, ended, _, _ = env.step(action)
+        if spills and action == 2:
+            rewards.append(reward)
+    assert np.mean(np.array(rewards) < 0) > 0.5
+
+
 @pytest.mark.alone
 def test_time_is_that_of_the_program_by_these_registers(worker: WorkerSession) -> None:
     env = RL4ReAlEnv(programs="embedded/train/sha256", session=worker, reward="time")

@@ -105,8 +105,11 @@ Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegist
     return Policy;
   if (!(*Policy)->decides())
     return nullptr;
-  if (!isGuarded())
+  const bool Leaves = Task.elsewhere() == Elsewhere::LeavesToLLVM && isElsewhere(**Policy, M);
+  if (Leaves || !isGuarded())
     warnWhereNotTaught(**Policy, Task, M);
+  if (Leaves)
+    return nullptr;
   if (isGuarded() && Task.guard() == Guard::None)
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
   for (auto [Index, Metric] : enumerate((*Policy)->spec().Task.Metrics))

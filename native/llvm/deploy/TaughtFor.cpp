@@ -49,13 +49,19 @@ void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {
 
 } // namespace
 
+bool isElsewhere(const ModelRunner &Policy, const Module &M) {
+  const Triple::ArchType Taught = Triple(StringRef(Policy.target())).getArch(), Asked = M.getTargetTriple().getArch();
+  return Taught != Triple::UnknownArch && Asked != Triple::UnknownArch && Taught != Asked;
+}
+
 void warnWhereNotTaught(const ModelRunner &Policy, const TaskRegistration &Task, const Module &M) {
   if (Policy.isRemote()) // a learner is being taught
     return;
-  const Triple Taught{StringRef(Policy.target())};
-  const Triple &Asked = M.getTargetTriple();
-  if (Taught.getArch() != Triple::UnknownArch && Asked.getArch() != Triple::UnknownArch && Taught.getArch() != Asked.getArch())
-    return warnOnce(Policy, "for " + Taught.getArchName() + ", and is asked for " + Asked.getArchName(), M);
+  if (isElsewhere(Policy, M))
+    return warnOnce(Policy,
+                    "for " + StringRef(Policy.target()) + ", and is asked for " + M.getTargetTriple().getArchName() +
+                        (Task.elsewhere() == Elsewhere::LeavesToLLVM ? ", where LLVM decides" : ""),
+                    M);
   const Level *At = taughtLevel(Policy, Task), &Now = Level::ofMost(M);
   if (At && inWords(*At) != inWords(Now))
     warnOnce(Policy, "at " + inWords(*At) + ", and is asked at " + inWords(Now), M);

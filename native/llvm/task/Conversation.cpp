@@ -26,7 +26,7 @@ Conversation::~Conversation() = default;
 Expected<void> Conversation::endTurn() {
   ++Asked;
   Work.pause();
-  if (Measure && !Policy.measuresEndAlone())
+  if (isMeasured())
     if (auto Measured = Measure(); !Measured)
       return Measured;
   writeSeconds();

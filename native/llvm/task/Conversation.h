@@ -36,6 +36,9 @@ public:
   /// Ends the questions. Returns the first failure, which may be an earlier one.
   const Error &abandon(Error Why);
 
+  /// Whether metrics are written before each question.
+  bool isMeasured() const { return Measure && !Policy.measuresEndAlone(); }
+
   ModelRunner &policy() { return Policy; }
   size_t asked() const { return Asked; }
   const std::optional<Error> &failure() const { return Failure; }

@@ -7,8 +7,8 @@ namespace mlcb {
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
-TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares)
-    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Compares(Compares), Next(Head) {
+TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares, Elsewhere OfPolicies)
+    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Compares(Compares), OfPolicies(OfPolicies), Next(Head) {
   Head = this;
 }
 

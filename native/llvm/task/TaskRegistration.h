@@ -29,11 +29,15 @@ enum class Guard {
   Function  // the task compares function by function itself
 };
 
+/// What a policy does about code for another architecture than that which it was taught for.
+enum class Elsewhere { Decides, LeavesToLLVM };
+
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
 class TaskRegistration {
 public:
   /// Heuristic is the pipeline that is the compiler's own answer to the task.
-  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares = Guard::None);
+  TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares = Guard::None,
+                   Elsewhere OfPolicies = Elsewhere::Decides);
 
   static const TaskRegistration *find(llvm::StringRef Name);
 
@@ -46,6 +50,7 @@ public:
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
   Guard guard() const { return Compares; }
+  Elsewhere elsewhere() const { return OfPolicies; }
   Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const { return Prepare(Spec, Target); }
 
 private:
@@ -54,6 +59,7 @@ private:
   PrepareTask Prepare;
   DeployTask Deploy;
   Guard Compares;
+  Elsewhere OfPolicies;
   const TaskRegistration *Next;
 };
 

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,10 @@ public:
   std::optional<int64_t> askIndex(size_t Agent = 0) { return answer<int64_t>(Agent); }
   std::optional<double> askValue() { return answer<double>(/*Agent=*/0); }
 
+  /// What the code costs that the function in progress has been given so far, in units of the metric cost: so that every decision has a reward.
+  void chargeFor(std::function<double()> Code) { Charge = std::move(Code); }
+  double charged() const { return Charge ? Charge() : 0; }
+
   /// From now on the answers are those that were given, from the first on, and the policy is not asked.
   void replay() { Replayed = 0; }
 
@@ -44,6 +49,7 @@ private:
   std::shared_ptr<const llvm::StringSet<>> Functions; // all where it is null
   std::vector<double> Answers;                        // indices are small
   std::optional<size_t> Replayed;
+  std::function<double()> Charge;
 };
 
 } // namespace mlcb

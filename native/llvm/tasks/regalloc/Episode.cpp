@@ -69,8 +69,8 @@ Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Ma
       Generator(Machine, [this](const MachineFunction &MF, const measure::AllocationCosts &Of) { noteCosts(MF, Of); }) {}
 
 Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
-  auto Talk = std::make_shared<RegallocConversation>(M, Policy, Request, [&]() -> Expected<void> {
-    writeCosts(Policy, cost());
+  std::shared_ptr<RegallocConversation> Talk = std::make_shared<RegallocConversation>(M, Policy, Request, [&]() -> Expected<void> {
+    writeCosts(Policy, cost(), Talk->charged());
     return {};
   });
   optimize(M);
@@ -226,8 +226,9 @@ measure::AllocationCosts Regalloc::cost() const {
   return Sum;
 }
 
-/// Code is generated for one function after the other, each time in the same order.
-void Regalloc::writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const {
+/// Code is generated for one function after the other, each time in the same order. The one in progress costs what it does by default, and what it
+/// is charged.
+void Regalloc::writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule, double Charged) const {
   const size_t Place = Allocated.size();
   Policy.metric<int64_t>(Metric::function) = static_cast<int64_t>(Place);
   Policy.metric<int64_t>(Metric::spills) = 1 + OfModule.Spills;
@@ -238,7 +239,7 @@ void Regalloc::writeCosts(ModelRunner &Policy, const measure::AllocationCosts &O
       Saved += Less;
       Gained += std::max(Less, 0.0);
     }
-    Policy.metric<double>(Told.Final) = OfModule.*Told.Of;
+    Policy.metric<double>(Told.Final) = OfModule.*Told.Of + Charged;
     Policy.metric<double>(Told.Guarded) = Policy.metric<double>(Told.Default) - Gained;
     Policy.metric<double>(Told.Saved) = Saved;
     Policy.metric<double>(Told.FunctionDefault) = Place < Defaults.size() ? Defaults[Place].*Told.Of : 0;

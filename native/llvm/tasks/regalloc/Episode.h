@@ -38,7 +38,7 @@ private:
   Expected<double> throughput(const llvm::Module &M);
   void noteCosts(const llvm::MachineFunction &MF, const measure::AllocationCosts &Of);
   measure::AllocationCosts cost() const;
-  void writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule) const;
+  void writeCosts(ModelRunner &Policy, const measure::AllocationCosts &OfModule, double Charged = 0) const;
   OpenRegalloc advisedBy(const std::shared_ptr<RegallocConversation> &Talk) const;
   Expected<void> measureCandidates(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk);
   Expected<void> measureTime(const llvm::Module &M, const std::shared_ptr<RegallocConversation> &Talk, InterleavedTiming *Timing);

@@ -2,6 +2,7 @@
 #include "llvm/tasks/regalloc/rl4real/Agents.h"
 
 #include "spec/Tasks.h"
+#include "llvm/measure/AllocationCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -46,6 +47,16 @@ private:
 };
 
 } // namespace
+
+/// Loads, stores and copies are charged as spills and splits insert them.
+Agents::Agents(const Analyses &A, FactsOfFunction &Facts, RegallocConversation &Talk) : A(A), Facts(Facts), Talk(Talk), Graph(A, Facts), Use(A) {
+  if (!Talk.isMeasured())
+    return;
+  const auto Cost = [&A] { return measure::allocationCost(A.MF, A.Frequencies); };
+  Talk.chargeFor([Cost, AtStart = Cost()] { return Cost() - AtStart; });
+}
+
+Agents::~Agents() { Talk.chargeFor(nullptr); }
 
 template <class Feature> void Agents::writeRange(size_t Column, const LiveInterval &Range) {
   const LiveRangeFacts &Own = Facts.of(Range);

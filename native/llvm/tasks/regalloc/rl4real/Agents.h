@@ -13,7 +13,8 @@ namespace mlcb::rl4real {
 /// Asks the agents of a policy where there is more than one choice. After a failure the heuristic decides.
 class Agents final : public Decider {
 public:
-  Agents(const Analyses &A, FactsOfFunction &Facts, RegallocConversation &Talk) : A(A), Facts(Facts), Talk(Talk), Graph(A, Facts), Use(A) {}
+  Agents(const Analyses &A, FactsOfFunction &Facts, RegallocConversation &Talk);
+  ~Agents() override;
 
   size_t next(llvm::ArrayRef<const llvm::LiveInterval *> Waiting) override;
   Fate fate(const llvm::LiveInterval &Range, const Choices &Legal) override;
