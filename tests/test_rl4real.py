@@ -3,7 +3,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -216,16 +216,26 @@ def to_memory(observation: Observation) -> int:
     return 2 if AGENTS[agent] == "tasker" and seen[MASK][2] else heuristic(observation)
 
 
-def test_dense_rewards_charge_spills_where_they_are_decided(worker: WorkerSession) -> None:
+def test_dense_rewards_add_up_to_the_final_one(worker: WorkerSession) -> None:
+    returns = [finish(RL4ReAlEnv(programs=PROGRAM, session=worker, dense=dense), randomly(1))[0] for dense in (True, False)]
+    assert returns[0] == pytest.approx(returns[1])
+    assert returns[1] != 0
+
+
+def test_dense_rewards_charge_most_spills_where_they_are_decided(worker: WorkerSession) -> None:
     env = RL4ReAlEnv(programs="embedded/train/fft", session=worker, dense=True)
+    rewards = [reward for agent, action, reward in played(env, to_memory) if (agent, action) == ("tasker", 2)]
+    assert np.mean([reward < 0 for reward in rewards]) > 0.5
+
+
+def played(env: RL4ReAlEnv, choose: Callable[[Observation], int]) -> Iterator[tuple[str, int, float]]:
+    """Who acts at each step of an episode, how, and for which reward."""
     observation, _ = env.reset(seed=1)
-    rewards, ended = [], False
+    ended = False
     while not ended:
-        action, spills = to_memory(observation), env.agent.name == "tasker"
+        agent, action = env.agent.name, choose(observation)
         observation, reward, ended, _, _ = env.step(action)
-        if spills and action == 2:
-            rewards.append(reward)
-    assert np.mean(np.array(rewards) < 0) > 0.5
+        yield agent, action, reward
 
 
 @pytest.mark.alone
@@ -442,6 +452,7 @@ def test_link_that_does_not_optimize_code_allocates_as_stock_does(policy: Path, 
     [
         ({"compiler": "stock"}, "a stock compiler has no such allocator, expected 'plugin'"),
         ({"forbidden": [0]}, "an action means something else for each agent"),
+        ({"episode": "function"}, "the agents take turns in whole modules, expected 'module'"),
         ({"splits": -1}, "splits"),
     ],
 )

@@ -10,9 +10,11 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from mlcb_gym import toolchain
 from mlcb_gym.agents.architecture import model_config
 from mlcb_gym.agents.evolved import Evolved
 from mlcb_gym.agents.team import Team
@@ -25,13 +27,15 @@ from mlcb_gym.export.export import write_policy
 from mlcb_gym.policies import shipped
 from mlcb_gym.rollout.onnx_policy import OnnxPolicy, in_process
 from mlcb_gym.session import ModelServer, WorkerSession
+from mlcb_gym.spec import MASK
 from mlcb_gym.training.run import recipe
 from tests.support.allocation import CLANG, allocator, clang_flags, of_code_generation, stock
-from tests.support.asking import SECONDS, with_policy
+from tests.support.asking import SECONDS, compile_asking, with_policy
 from tests.support.known_output import CSMITH_FLAGS, OUTPUTS, compile_, csmith, run
 
 DECIDERS = ("heuristic", "optimum", "first", "last", "random:1", "random:2")
 LEVELS = ("-O1", "-O2")
+IS_ELSEWHERE = "the policy for rl4real was taught for x86_64, and is asked for aarch64, where LLVM decides"
 RARE = {
     "asm": """
     static long mix(long a, long b) { long high; __asm__("imul %%rdx" : "=d"(high), "+a"(a) : "0"(b) : "cc"); return a ^ high; }
@@ -120,14 +124,40 @@ class TestPeersThatGo:
 
 
 @pytest.mark.parametrize("ways", [{}, {"guard": True}, {"candidates": 4}], ids=["alone", "guarded", "candidates"])
-def test_policy_for_another_target_says_so_and_the_object_is_greedys(ways: dict[str, Any], tmp_path: Path) -> None:
+def test_policy_for_another_target_says_so_and_the_object_is_greedys(ways: dict[str, Any], for_arm: list[str | Path], tmp_path: Path) -> None:
     config = write_clang_config(tmp_path / "mlcb.cfg", [shipped()["rl4real"]], **ways)
+    done = subprocess.run([*for_arm, f"--config={config}", "-o", tmp_path / "f.o"], check=True, capture_output=True, text=True)
+    assert done.stderr.count(IS_ELSEWHERE) == 1
+    subprocess.run([*for_arm, "-o", tmp_path / "greedy.o"], check=True)
+    subprocess.run([*for_arm, *clang_flags(allocator()), "-o", tmp_path / "own.o"], check=True)
+    assert (tmp_path / "f.o").read_bytes() == (tmp_path / "greedy.o").read_bytes() != (tmp_path / "own.o").read_bytes()
+
+
+def test_policy_for_another_target_does_not_decide_in_opt_either(for_arm: list[str | Path], tmp_path: Path) -> None:
+    subprocess.run([*for_arm, "-emit-llvm", "-o", tmp_path / "f.bc"], check=True)
+    passes = ["-passes=rl4real", f"-mlcb-runner=onnx:{shipped()['rl4real']}", "-pass-remarks=mlcb", "-disable-output"]
+    command: list[str | Path] = [toolchain.tool("opt"), f"-load-pass-plugin={toolchain.plugin()}", *passes, tmp_path / "f.bc"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert IS_ELSEWHERE in done.stderr
+    assert "decisions" not in done.stderr
+
+
+def test_learner_decides_for_another_target(for_arm: list[str | Path], tmp_path: Path) -> None:
+    asked = []
+
+    def model(agent: str, tensors: Any) -> int:
+        asked.append(agent)
+        return int(np.flatnonzero(tensors[MASK])[-1])
+
+    compile_asking([*for_arm, "-mllvm", "-verify-machineinstrs", "-o", tmp_path / "f.o"], "rl4real", model, tmp_path)
+    assert {"selector", "colourer"} <= set(asked)
+
+
+@pytest.fixture
+def for_arm(tmp_path: Path) -> list[str | Path]:
+    """Compiles a function for AArch64."""
     (tmp_path / "f.c").write_text("int g(int); int f(int a, int b, int c) { return g(a) * b + g(c) * a - g(b); }")
-    command: list[str | Path] = [CLANG, "--target=aarch64-linux-gnu", "-O2", "-c", tmp_path / "f.c", "-o"]
-    done = subprocess.run([*command, tmp_path / "f.o", f"--config={config}"], check=True, capture_output=True, text=True)
-    subprocess.run([*command, tmp_path / "greedy.o"], check=True)
-    assert done.stderr.count("the policy for rl4real was taught for x86_64, and is asked for aarch64, where LLVM decides") == 1
-    assert (tmp_path / "f.o").read_bytes() == (tmp_path / "greedy.o").read_bytes()
+    return [CLANG, "--target=aarch64-linux-gnu", "-O2", "-c", tmp_path / "f.c"]
 
 
 def test_target_without_a_code_generator_is_named(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ PASSAGES = {
     - ``"none"``: 0, and nothing is measured.
 
     The reward is paid at the end. With ``dense``, every step is paid the improvement over the default of the functions that were finished since the
-    last decision; in ``RL4ReAl-v0`` also, negative, the cost of the loads, stores and copies that it made a spill or a split insert, which the end of
-    the function pays back. The return is the same.
+    last decision; in ``RL4ReAl-v0`` also, negative, by how much the code of the function in progress costs more since then, which the end of the
+    function pays back. The return is the same.
 
     An illegal action, or one that the compiler does not survive, makes the return -1.""",
     "end": """

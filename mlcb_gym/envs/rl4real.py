@@ -99,6 +99,8 @@ class RL4ReAlEnv(CompilerEnv):
             raise TaskError(f"compiler={options['compiler']!r}: a stock compiler has no such allocator, expected 'plugin'")
         if options.get("forbidden"):
             raise TaskError(f"forbidden={options['forbidden']}: an action means something else for each agent, expected ()")
+        if (episode := options.get("episode", "module")) != "module":
+            raise TaskError(f"episode={episode!r}: the agents take turns in whole modules, expected 'module'")
         arguments = env_arguments((), **options)
         vocabulary = toolchain.vocabulary_digest("machine-vocabulary") if dimension else ""
         own = {"splits": splits, "dimension": dimension, "vocabulary": vocabulary}

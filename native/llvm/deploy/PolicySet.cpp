@@ -99,16 +99,21 @@ Expected<bool> PolicySet::names(const TaskRegistration &Task) {
   return false;
 }
 
+/// Warns where the policy was not taught for such a module; what the guard finds worse is not kept.
+bool PolicySet::decidesAbout(const ModelRunner &Policy, const TaskRegistration &Task, const Module &M) const {
+  const bool Leaves = Task.onOtherArchitecture() == OnOtherArchitecture::LeavesToLLVM && isForOtherArchitecture(Policy, M);
+  if (Leaves || !isGuarded())
+    warnWhereNotTaught(Policy, Task, M);
+  return !Leaves;
+}
+
 Expected<std::unique_ptr<ModelRunner>> PolicySet::deciderInHost(const TaskRegistration &Task, const Module &M) {
   Expected<std::unique_ptr<ModelRunner>> Policy = runnerFor(Task);
   if (!Policy || !*Policy)
     return Policy;
   if (!(*Policy)->decides())
     return nullptr;
-  const bool Leaves = Task.elsewhere() == Elsewhere::LeavesToLLVM && isElsewhere(**Policy, M);
-  if (Leaves || !isGuarded())
-    warnWhereNotTaught(**Policy, Task, M);
-  if (Leaves)
+  if (!decidesAbout(**Policy, Task, M))
     return nullptr;
   if (isGuarded() && Task.guard() == Guard::None)
     return fail(ErrorKind::InvalidArgument, "-mlcb-guard: none for " + Task.name().str() + ", expected no guard, or no policy for it");
@@ -169,8 +174,8 @@ Expected<Choice> PolicySet::choose(const TaskRegistration &Task, Module &M) {
     return notThePolicy(*Runner ? Decider::Heuristic : Decider::Nobody);
   if (auto Allowed = checkGuard(**Runner); !Allowed)
     return Unexpected(Allowed.error());
-  if (!isGuarded())
-    warnWhereNotTaught(**Runner, Task, M);
+  if (!decidesAbout(**Runner, Task, M))
+    return notThePolicy(Decider::Heuristic);
   auto Target = measurerFor(M, measure::Setup::WhenMeasured);
   if (!Target)
     return Unexpected(Target.error());

@@ -55,7 +55,7 @@ public:
   /// Whether a policy is for this task and no other; it stays where it is.
   Expected<bool> names(const TaskRegistration &Task);
 
-  /// The policy for a task inside a compiler; null where there is none, or it is `default:`. An error where a learner wants a metric, which it does
+  /// The policy for a task inside a compiler; null where there is none, it is `default:`, or it leaves the module's architecture to LLVM. An error where a learner wants a metric, which it does
   /// not measure, or where the guard has no measure of the task. Without the guard, a policy that was not taught for such a module is warned about.
   Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task, const llvm::Module &M);
 
@@ -84,6 +84,7 @@ public:
   }
 
 private:
+  bool decidesAbout(const ModelRunner &Policy, const TaskRegistration &Task, const llvm::Module &M) const;
   Expected<std::unique_ptr<ModelRunner>> runnerFor(const TaskRegistration &Task);
   Expected<std::unique_ptr<ModelRunner>> open(const std::string &Uri);
   bool isClaimedByOther(const std::string &Uri, llvm::StringRef Task) const;

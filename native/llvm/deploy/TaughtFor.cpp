@@ -49,7 +49,7 @@ void warnOnce(const ModelRunner &Policy, const Twine &Why, const Module &M) {
 
 } // namespace
 
-bool isElsewhere(const ModelRunner &Policy, const Module &M) {
+bool isForOtherArchitecture(const ModelRunner &Policy, const Module &M) {
   const Triple::ArchType Taught = Triple(StringRef(Policy.target())).getArch(), Asked = M.getTargetTriple().getArch();
   return Taught != Triple::UnknownArch && Asked != Triple::UnknownArch && Taught != Asked;
 }
@@ -57,10 +57,10 @@ bool isElsewhere(const ModelRunner &Policy, const Module &M) {
 void warnWhereNotTaught(const ModelRunner &Policy, const TaskRegistration &Task, const Module &M) {
   if (Policy.isRemote()) // a learner is being taught
     return;
-  if (isElsewhere(Policy, M))
+  if (isForOtherArchitecture(Policy, M))
     return warnOnce(Policy,
                     "for " + StringRef(Policy.target()) + ", and is asked for " + M.getTargetTriple().getArchName() +
-                        (Task.elsewhere() == Elsewhere::LeavesToLLVM ? ", where LLVM decides" : ""),
+                        (Task.onOtherArchitecture() == OnOtherArchitecture::LeavesToLLVM ? ", where LLVM decides" : ""),
                     M);
   const Level *At = taughtLevel(Policy, Task), &Now = Level::ofMost(M);
   if (At && inWords(*At) != inWords(Now))

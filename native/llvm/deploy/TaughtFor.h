@@ -12,7 +12,7 @@ class Module;
 namespace mlcb {
 
 /// Whether the module is for another architecture than that which the policy was taught for.
-bool isElsewhere(const ModelRunner &Policy, const llvm::Module &M);
+bool isForOtherArchitecture(const ModelRunner &Policy, const llvm::Module &M);
 
 /// Warns, once a policy in a process, where it was taught at another level than the module is compiled at, as far as the functions' attributes
 /// tell, or for another architecture.

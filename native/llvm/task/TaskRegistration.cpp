@@ -7,8 +7,9 @@ namespace mlcb {
 
 constinit const TaskRegistration *TaskRegistration::Head = nullptr;
 
-TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares, Elsewhere OfPolicies)
-    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Compares(Compares), OfPolicies(OfPolicies), Next(Head) {
+TaskRegistration::TaskRegistration(StringRef Name, StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares,
+                                   OnOtherArchitecture ThePolicy)
+    : Name(Name), Heuristic(Heuristic), Prepare(Prepare), Deploy(Deploy), Compares(Compares), ThePolicy(ThePolicy), Next(Head) {
   Head = this;
 }
 

@@ -30,14 +30,14 @@ enum class Guard {
 };
 
 /// What a policy does about code for another architecture than that which it was taught for.
-enum class Elsewhere { Decides, LeavesToLLVM };
+enum class OnOtherArchitecture { Decides, LeavesToLLVM };
 
 /// Makes a task known, by its name in native/tasks/*.def; one static object beside each pass.
 class TaskRegistration {
 public:
   /// Heuristic is the pipeline that is the compiler's own answer to the task.
   TaskRegistration(llvm::StringRef Name, llvm::StringRef Heuristic, PrepareTask Prepare, DeployTask Deploy, Guard Compares = Guard::None,
-                   Elsewhere OfPolicies = Elsewhere::Decides);
+                   OnOtherArchitecture ThePolicy = OnOtherArchitecture::Decides);
 
   static const TaskRegistration *find(llvm::StringRef Name);
 
@@ -50,7 +50,7 @@ public:
   llvm::StringRef name() const { return Name; }
   llvm::StringRef heuristic() const { return Heuristic; }
   Guard guard() const { return Compares; }
-  Elsewhere elsewhere() const { return OfPolicies; }
+  OnOtherArchitecture onOtherArchitecture() const { return ThePolicy; }
   Expected<std::unique_ptr<BoundTask>> prepare(const BoundSpec &Spec, measure::Measurer &Target) const { return Prepare(Spec, Target); }
 
 private:
@@ -59,7 +59,7 @@ private:
   PrepareTask Prepare;
   DeployTask Deploy;
   Guard Compares;
-  Elsewhere OfPolicies;
+  OnOtherArchitecture ThePolicy;
   const TaskRegistration *Next;
 };
 

@@ -31,8 +31,8 @@ public:
   std::optional<int64_t> askIndex(size_t Agent = 0) { return answer<int64_t>(Agent); }
   std::optional<double> askValue() { return answer<double>(/*Agent=*/0); }
 
-  /// What the code costs that the function in progress has been given so far, in units of the metric cost: so that every decision has a reward.
-  void chargeFor(std::function<double()> Code) { Charge = std::move(Code); }
+  /// Cost is that of the code which the function in progress has been given so far, in units of the metric cost: every decision has its reward.
+  void chargeFor(std::function<double()> Cost) { Charge = std::move(Cost); }
   double charged() const { return Charge ? Charge() : 0; }
 
   /// From now on the answers are those that were given, from the first on, and the policy is not asked.

@@ -70,7 +70,8 @@ Regalloc::Regalloc(std::string Task, RegallocParameters Given, TargetMachine &Ma
 
 Expected<EndReason> Regalloc::run(Module &M, ModelRunner &Policy, const EpisodeRequest &Request) {
   std::shared_ptr<RegallocConversation> Talk = std::make_shared<RegallocConversation>(M, Policy, Request, [&]() -> Expected<void> {
-    writeCosts(Policy, cost(), Talk->charged());
+    const bool IsPaid = any_of(AllCosts, [&](const CostMetrics &Told) { return Policy.wants(Told.Final); });
+    writeCosts(Policy, cost(), IsPaid ? Talk->charged() : 0);
     return {};
   });
   optimize(M);

@@ -53,7 +53,7 @@ Agents::Agents(const Analyses &A, FactsOfFunction &Facts, RegallocConversation &
   if (!Talk.isMeasured())
     return;
   const auto Cost = [&A] { return measure::allocationCost(A.MF, A.Frequencies); };
-  Talk.chargeFor([Cost, AtStart = Cost()] { return Cost() - AtStart; });
+  Talk.chargeFor([Cost, Before = Cost()] { return Cost() - Before; });
 }
 
 Agents::~Agents() { Talk.chargeFor(nullptr); }

@@ -39,7 +39,8 @@ private:
   std::unique_ptr<BoundTask> Allocating;
 };
 
-const TaskRegistration Registration("rl4real", Level::O2.Pipeline, &Rl4Real::prepare, &allocateInHost, Guard::Function, Elsewhere::LeavesToLLVM);
+const TaskRegistration Registration("rl4real", Level::O2.Pipeline, &Rl4Real::prepare, &allocateInHost, Guard::Function,
+                                    OnOtherArchitecture::LeavesToLLVM);
 
 } // namespace
 
