@@ -81,9 +81,9 @@ check-thread-links: setup
 	cmake --build build/thread-links
 	$(PY) -m scripts.thin_link build/thread-links/native/libmlcb_llvm.so
 
-# Programs of known output by policies and random answers, with a plugin and a worker that AddressSanitizer was built into. A trial of the guard that
-# fails is not kept, and fails no test, so that what is found is written down; in a sandbox nothing could be. LLVM itself has no sanitizer, and what it
-# takes of an allocator is poisoned if we made the allocator's memory.
+# Programs of known output by policies and random answers, and flipped modules, with a plugin and a worker that AddressSanitizer was built into. A
+# trial of the guard that fails is not kept, and fails no test, so that what is found is written down; in a sandbox nothing could be. LLVM itself has
+# no sanitizer, and what it takes of an allocator is poisoned if we made the allocator's memory.
 ADDRESS := $(CURDIR)/build/address-programs
 check-address-programs: export ASAN_OPTIONS := detect_leaks=0:allow_user_poisoning=0:log_path=$(ADDRESS)/found
 check-address-programs: export MLCB_SANDBOX := none
@@ -92,9 +92,9 @@ check-address-programs: setup
 	cmake --build $(ADDRESS)
 	rm -f $(ADDRESS)/found.*
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
-	  $(PY) -m pytest -q -n 2 --dist worksteal --native $(ADDRESS)/native -k "prints_the_same and not csmith and not another" \
+	  $(PY) -m pytest -q -n 2 --dist worksteal --native $(ADDRESS)/native -k "prints_the_same and not csmith and not another or flipped" \
 	  tests/test_policies.py tests/test_function_programs.py tests/test_correctness.py tests/test_inliner.py tests/test_allocation.py \
-	  tests/test_rl4real_allocator.py tests/test_loops.py
+	  tests/test_rl4real_allocator.py tests/test_loops.py tests/test_flipped_modules.py
 	! cat $(ADDRESS)/found.*
 
 FUZZED := bitstream json protobuf frames mlgo spec hello policy graph begin actions

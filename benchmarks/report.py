@@ -53,9 +53,9 @@ def show(title: str, figures: Iterable[Figure]) -> bool:
 
 
 def resident_megabytes(pid: int | None) -> float:
-    """Physical memory of a process itself, its children left out."""
+    """Physical memory of a process itself, its children left out; none of one that has ended and is not yet waited for."""
     status = Path(f"/proc/{pid}/status").read_text()
-    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+    kilobytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")), "0")
     return int(kilobytes) / 1024
 
 

@@ -11,6 +11,8 @@ import gymnasium
 
 __version__ = "0.1.0"
 
+# ONNX Runtime's builds for Linux keep files for telemetry in /tmp, where other users may have put something; who wants them sets the variable to 0.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 TASKS: dict[str, str] = {}
 """The id of the environment of every task that is registered; of several versions the last one, which the tools use."""

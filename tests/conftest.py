@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcb_gym import toolchain
+from mlcb_gym.corpus import command
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.limits import lower
 from mlcb_gym.session import WorkerSession, tool_process
@@ -25,8 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if (folder := config.getoption("--native")) is not None:
         built = {"lib/libmlcb_llvm.so": folder / "libmlcb_llvm.so", "bin/mlcb-worker": folder / "mlcb-worker"}
         toolchain._installed = lambda relative: built[relative].resolve(strict=True)
-        # AddressSanitizer reserves more addresses than any limit of opt.
-        tool_process.lower = lambda pid, kind, *most: None if kind == resource.RLIMIT_AS else lower(pid, kind, *most)  # type: ignore[attr-defined]
+        # AddressSanitizer reserves more addresses than any limit of opt and clang.
+        for starts in (command, tool_process):
+            starts.lower = lambda pid, kind, *most: None if kind == resource.RLIMIT_AS else lower(pid, kind, *most)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,6 +12,7 @@ import pytest
 
 from mlcb_gym import toolchain
 from mlcb_gym.errors import PolicyError
+from mlcb_gym.export import clang_config
 from mlcb_gym.export.aot import compiled
 from mlcb_gym.export.clang_config import write_clang_config
 from mlcb_gym.export.deployed import runner_uri
@@ -154,6 +155,13 @@ def test_manifest_that_is_slightly_wrong_is_one_line(changed: dict[str, object],
     (policy / MANIFEST).write_text(json.dumps(manifest | changed))
     with pytest.raises(PolicyError, match=rf"^{policy}/{MANIFEST}: {expected}[^\n]*$"):
         write_clang_config(tmp_path / "bundle" / "mlcb.cfg", [policy], bundle=True)
+
+
+def test_what_a_killed_process_left_in_a_policys_folder_decides_nothing(tmp_path: Path) -> None:
+    policy = Path(shutil.copytree(shipped()["inliner"], tmp_path / "inliner"))
+    before = clang_config._digest([policy], [])
+    (policy / ".policy.so.04c4d995").write_bytes(b"unfinished")
+    assert clang_config._digest([policy], []) == before
 
 
 def test_two_policies_in_the_place_of_the_optimizations_need_the_guard(tmp_path: Path) -> None:

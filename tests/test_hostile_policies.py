@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -121,6 +122,36 @@ def _varint(number: int) -> bytes:
     return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
 
 
+def index_of(values: list[int]) -> onnx.NodeProto:
+    return helper.make_node("Constant", [], ["index"], value=numpy_helper.from_array(np.array([values], np.int64)))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "why"),
+    [
+        ([helper.make_node("Gather", ["constant", "seen"], ["x"])], "it computes an index or a size of Gather, expected a constant"),
+        (
+            [helper.make_node("ScatterElements", ["constant", "y", "constant"], ["x"], axis=1), helper.make_node("Add", ["seen", "seen"], ["y"])],
+            "it computes",
+        ),
+        ([helper.make_node("Range", ["seen", "seen", "seen"], ["x"])], "it computes an index or a size of Range"),
+        ([index_of([2, 0]), helper.make_node("ScatterElements", ["constant", "index", "constant"], ["x"], axis=1)], "out of data bounds"),
+        ([index_of([-3]), helper.make_node("Gather", ["constant", "index"], ["x"], axis=1)], "out of data bounds"),
+        ([helper.make_node("NonZero", ["constant"], ["x"])], "not known to stay within its memory: operator NonZero"),
+    ],
+    ids=["gathers", "scatters in another order", "has any size", "scatters out of bounds", "gathers out of bounds", "has another operator"],
+)
+def test_model_that_may_leave_its_memory_is_not_compiled(folder: Path, tmp_path: Path, nodes: list[onnx.NodeProto], why: str) -> None:
+    first = json.loads((folder / "policy.json").read_text())["spec"]["agents"][0]["inputs"][0]
+    always(folder, [0.0, 1.0], helper.make_node("Cast", [first["name"]], ["seen"], to=TensorProto.INT64), *nodes)
+    made = onnx.load(model(folder))
+    seen = helper.make_tensor_value_info(first["name"], helper.np_dtype_to_tensor_dtype(np.dtype(first["dtype"])), [1, *first["shape"]])
+    made.graph.input.append(seen)
+    model(folder).write_bytes(made.SerializeToString())
+    with pytest.raises(PolicyError, match=rf"^[^\n]*emx-onnx-cgen cannot compile it \([^\n]*(?:{why})[^\n]*\); deploy it with onnx:$"):
+        compile_policy(folder, tmp_path / "policy.so")
+
+
 def test_model_with_branches_is_asked(folder: Path, observation: Observation) -> None:
     always(folder, [0.0, 1.0], branch())
     assert in_process(f"onnx:{folder}", [observation]) == [1]
@@ -224,3 +255,11 @@ def test_name_that_is_a_path_is_refused(folder: Path, task: str) -> None:
     (folder / "policy.json").write_text(json.dumps(manifest | {"agents": {agent: "../model.onnx"}}))
     with pytest.raises(PolicyError, match=r"expected the name of a file of this folder"):
         compiled(folder)
+
+
+def test_what_lies_where_onnx_runtime_would_keep_telemetry_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".ses")
+    opens = f"from pathlib import Path; from mlcb_gym.rollout.onnx_policy import OnnxPolicy; OnnxPolicy(Path({str(folder)!r}))"
+    without = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", opens], env=without | {"TMPDIR": str(tmp_path)}, timeout=60, check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".ses", "policy"]

@@ -87,7 +87,7 @@ def test_config_names_the_class_of_several_agents_and_its_arguments() -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own, of its own
 @pytest.mark.parametrize(
     ("algorithm", "iterations"),  # the learner of an asynchronous algorithm takes a core to wait for its runners
-    [("PPO", 2), ("DQN", 2), ("APPO", 1), pytest.param("IMPALA", 2, marks=pytest.mark.slow)],
+    [("PPO", 2), ("DQN", 2), *(pytest.param(algorithm, 2, marks=pytest.mark.slow) for algorithm in ("APPO", "IMPALA"))],
 )
 def test_script_with_rllibs_own_config_trains_and_is_exported(
     algorithm: str, iterations: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

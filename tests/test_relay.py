@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,11 +17,13 @@ from urllib.parse import urlsplit
 import pytest
 from numpy.testing import assert_equal
 
+from mlcb_gym import _native
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, SessionLost, TaskError
 from mlcb_gym.session import RemoteSession, Session, WorkerSession
 from mlcb_gym.session.local_token import new_token, token_name, with_token
 from mlcb_gym.session.relay import Relay
+from mlcb_gym.session.remote import open_grpc
 from mlcb_gym.session.runtime_folder import VARIABLE, folder
 from mlcb_gym.session.sandbox import Sandbox
 from mlcb_gym.session.server_status import ServerStatus, servers
@@ -90,6 +92,7 @@ def test_session_that_closes_leaves_no_worker(served: Served, program: Path) -> 
 LEARNER = """
 import sys
 from pathlib import Path
+from mlcb_gym import _native
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import RemoteSession
 env = PosetRLEnv(programs=Path(sys.argv[1]), actions=sys.argv[3:], reward="size", session=RemoteSession(sys.argv[2]))
@@ -259,6 +262,23 @@ def test_server_may_begin_after_its_client() -> None:
         configured = pool.submit(session.configure, "posetrl", {"actions": ["stop"]})
         with serving(ended.uri):
             configured.result(SECONDS)
+
+
+def test_server_that_comes_back_while_its_client_calls_is_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExitStack() as servers:
+        served = servers.enter_context(serving())
+
+        def comes_back(uri: str, *, listens: bool) -> _native.Grpc:
+            place = open_grpc(uri, listens=listens)  # with the token of the server that ends
+            monkeypatch.undo()
+            served.process.kill()
+            served.process.wait()
+            servers.enter_context(serving(served.uri))
+            return place
+
+        with closing(RemoteSession(served.uri)) as session:
+            monkeypatch.setattr("mlcb_gym.session.remote.open_grpc", comes_back)
+            session.configure("posetrl", {"actions": ["stop"]})
 
 
 def token_of(uri: str) -> Path:

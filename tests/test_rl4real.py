@@ -229,7 +229,7 @@ def test_dense_rewards_charge_most_spills_where_they_are_decided(worker: WorkerS
 
 
 def played(env: RL4ReAlEnv, choose: Callable[[Observation], int]) -> Iterator[tuple[str, int, float]]:
-    """Who acts at each step of an episode, how, and for which reward."""
+    """Yield the agent, the action and the reward of each step of an episode."""
     observation, _ = env.reset(seed=1)
     ended = False
     while not ended:

@@ -206,7 +206,7 @@ def write_trained(folder: Path, **arguments: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def policies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What decides by what it sees, drawn and trained, without and with splits."""
+    """Policies that decide by what they see, drawn and trained, without and with splits."""
     return [write(tmp_path_factory.mktemp("policy") / "rl4real", splits=splits) for write in (write_drawn, write_trained) for splits in (0, 8)]
 
 

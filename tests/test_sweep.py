@@ -3,6 +3,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -24,10 +25,11 @@ from mlcb_gym.training.registry import algorithms, recipe_class
 from mlcb_gym.training.run import recipe
 from mlcb_gym.training.search_space import domain, search_space, with_values
 from mlcb_gym.training.sweep import DECLARATION, Sweep
-from mlcb_gym.training.sweep_results import Outcome, draw, drawn, link_best, table
+from mlcb_gym.training.sweep_results import Outcome, draw, drawn, link_best, read_outcomes, table
 from mlcb_gym.training.sweep_run import Status
 from mlcb_gym.training.training_env import Environment
 from mlcb_gym.training.trial import UPDATES, updates_of_running
+from tests.support.pickled_code import Code
 
 PROGRAM = "embedded/train/fft"
 SECONDS = 300
@@ -132,6 +134,32 @@ def test_best_checkpoint_of_all_trials_is_linked(tmp_path: Path) -> None:
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_outcomes_of_a_sweep_are_read_from_text_alone(tmp_path: Path) -> None:
+    trial, ran = tmp_path / "trial_1", tmp_path / "ran"
+    (trial / "checkpoint_000001").mkdir(parents=True)
+    (trial / "params.json").write_text('{"lr": 0.5}')
+    (trial / "checkpoint_000001" / "run.json").write_text('{"progress": {"curve": [{"ratio": 0.8}]}}')
+    told = {"trial_id": "1", "updates": 2, "steps": 20, "ratio": 0.9}
+    rows = [told | {"training_iteration": 1, "ratio": 2.0}, told | {"training_iteration": 1, "updates": 1}, told | {"training_iteration": 2}]
+    (trial / "result.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows) + '{"cut o')
+    state = {"_type": "CLOUDPICKLE_FALLBACK", "value": pickle.dumps(Code(ran)).hex()}
+    (tmp_path / "experiment_state-2026-01-01_00-00-00.json").write_text(json.dumps({"trial_data": state}))
+    (trial / "error.pkl").write_bytes(pickle.dumps(Code(ran)))
+    (trial / "error.txt").write_text("Traceback\n\nout of memory\n")
+    (found,) = read_outcomes(tmp_path)
+    assert found == Outcome("1", {"lr": 0.5}, [(1, 20, 0.9), (2, 20, 0.9)], (0.8, trial / "checkpoint_000001"), "out of memory")
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("row", ["{}", '{"training_iteration": 1, "updates": [], "steps": 1, "ratio": 1}'])
+def test_damaged_trial_is_one_line(row: str, tmp_path: Path) -> None:
+    (tmp_path / "trial").mkdir()
+    (tmp_path / "trial" / "params.json").write_text("{}")
+    (tmp_path / "trial" / "result.json").write_text(f"{row}\n")
+    with pytest.raises(TrainingError, match=r"^[^\n]*/result\.json: a damaged trial, expected one as `mlcb sweep` wrote it: [^\n]*$"):
+        read_outcomes(tmp_path)
+
+
 def test_trials_that_run_are_told(tmp_path: Path) -> None:
     status = Status(declared(budget=Budget(iterations=9)), tmp_path)
     assert status() == "0:00:00: trials begin"
@@ -219,7 +247,7 @@ def test_interrupted_sweep_tells_what_it_has_and_how_to_go_on(tmp_path: Path) ->
         begun.send_signal(signal.SIGINT)
         told = begun.communicate(timeout=SECONDS)[0]
     assert begun.returncode == 130
-    assert "none yet" in told
+    assert "trials, the best first" in told
     assert f"`mlcb sweep posetrl --output {output} --resume` goes on" in told
     assert (output / "best" / "run.json").exists()
     left = [process for process in psutil.process_iter() if belongs_to(process, begun.pid)]

@@ -43,6 +43,7 @@ from mlcb_gym.training.trainer import ratios
 from mlcb_gym.training.training_env import Environment, Shaping, TrainingEnv
 from tests.support import known_optimum
 from tests.support.known_optimum import OPTIMUM, PROGRAMS
+from tests.support.pickled_code import Code
 
 TRAIN, VALIDATION = PROGRAMS[::2], PROGRAMS[1::2]
 SMALL: dict[str, dict[str, Any]] = {
@@ -307,16 +308,6 @@ def test_truncated_checkpoint_that_is_exported_is_one_line(checkpoint: Path, fil
     truncate(checkpoint, file)
     with pytest.raises(PolicyError, match=rf"^{checkpoint}: a damaged checkpoint, expected one as train wrote it: [^\n]*$"):
         export_policy(checkpoint, checkpoint.parent / "policy")
-
-
-class Code:
-    """Makes a file where it is unpickled."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.file,)
 
 
 def put_code(checkpoint: Path) -> Path:

@@ -25,6 +25,7 @@ from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.errors import CompilerError, MlcbError, SessionLost
 from mlcb_gym.rollout.play import ATTEMPTS, episode, persistent, play_in_order
 from mlcb_gym.session import EpisodeRequest, Limits, Target, WorkerSession, fork_server, worker
+from mlcb_gym.session import episode as episode_module
 from tests.support.making import making
 from tests.support.posetrl import BOMB, ENDLESS, SOURCE
 from tests.support.processes import children, descriptors, ends, left, no_more_descriptors, signal_only
@@ -330,6 +331,26 @@ def test_hang_up_in_mid_pass_ends_the_child(make: Make, session: WorkerSession) 
     assert (children(worker), session.pid) == ([], worker)
     assert descriptors(worker) == before
     assert no_more_descriptors(ours)
+
+
+@pytest.mark.parametrize("said", ['{"pid": 1e999}', "[" * 100_000, "{}", '{"pid": [1]}'], ids=["endless", "deep", "nothing", "other"])
+def test_child_that_says_no_process_id_is_one_line(said: str) -> None:
+    with pytest.raises(SessionLost, match=r"^the compiler said [^\n]{,210} where its process id was due$"):
+        episode_module._introduction(said)
+
+
+@pytest.mark.parametrize("other", [lambda pid: pid, lambda pid: 1 << 80], ids=["process of the user", "number of none"])
+def test_process_that_a_child_names_and_that_is_none_of_its_worker_is_left_alone(
+    other: Callable[[int], int], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["sleep", "60"]) as victim:
+        monkeypatch.setattr(episode_module, "_introduction", lambda begin: (other(victim.pid), {}))
+        env = make()
+        env.reset(seed=1)
+        env.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            victim.wait(0.2)
+        victim.kill()
 
 
 LEARNER = """

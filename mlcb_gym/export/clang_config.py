@@ -149,7 +149,7 @@ def _key_of_cache(digest: str) -> list[str]:
 
 def _digest(policies: Sequence[Path], options: Sequence[str]) -> str:
     """Return what changes wherever anything that decides changes."""
-    files = [file for policy in policies for file in ([policy] if policy.is_file() else sorted(policy.iterdir())) if file.is_file()]
+    files = [file for policy in policies for file in ([policy] if policy.is_file() else [policy / name for name in files_of(read_manifest(policy))])]
     parts = ["\0".join(options).encode(), *(file.read_bytes() for file in [*files, toolchain.plugin()])]
     return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:12]
 

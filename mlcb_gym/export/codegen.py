@@ -19,6 +19,7 @@ import onnx
 
 from mlcb_gym import toolchain
 from mlcb_gym.errors import PolicyError, ToolchainError
+from mlcb_gym.export.bounds import check_bounds
 from mlcb_gym.onnx.manifest import OUTPUTS
 from mlcb_gym.onnx.plain import plain
 
@@ -56,7 +57,7 @@ def made_with() -> list[str]:
         emx = version("emx-onnx-cgen")
     except PackageNotFoundError as error:
         raise ToolchainError(MISSING) from error
-    own = [sha256(Path(module).read_bytes()).hexdigest() for module in (__file__, inspect.getfile(plain))]
+    own = [sha256(Path(module).read_bytes()).hexdigest() for module in (__file__, inspect.getfile(check_bounds), inspect.getfile(plain))]
     return [emx, toolchain.version_of(toolchain.tool("clang")), *own]
 
 
@@ -181,6 +182,7 @@ def _generated(path: Path, agent: Mapping[str, Any], length: int, large: int) ->
     except ImportError as error:
         raise ToolchainError(MISSING) from error
     try:
+        check_bounds(model)
         return (*_generator(large).compile_with_data_file(plain(model)), f"model({', '.join([*arguments, '(void *)output'])})")
     except (CodegenError, ShapeInferenceError, UnsupportedOpError, PolicyError) as error:
         reason = " ".join(str(error).split())

@@ -12,6 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from rich.table import Table
 
 from mlcb_gym import __version__, atomic
+from mlcb_gym.errors import TrainingError
 from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.charts import actions_taken, drawn, learning_curves, time_parts
 from mlcb_gym.reporting.runs import Group, groups, holds_run, read_shown
@@ -73,6 +74,8 @@ def _group(group: Group) -> dict[str, Any]:
 
 def _sweep(folder: Path) -> dict[str, Any]:
     sweep, found = Sweep.read(folder), read_outcomes(folder)
+    if not found:
+        raise TrainingError(f"{folder}: no trial has begun yet, expected a sweep with results")
     title = f"{sweep.environment.id}, {sweep.recipe.algorithm}: {sweep.trials} trials, {sweep.scheduler}, {sweep.searcher}"
     return {"folder": folder, "title": title, "picture": _picture(drawn(lambda path: draw(path, found))), "trials": Rows.of(table(found))}
 

@@ -31,7 +31,7 @@ class Episode:
         spec: the task as bound at both ends.
         request: the request that the episode was started with.
         serializer: that of the channel, for the channels of its clones.
-        local: whether the compiler is a process of this machine, which can be killed.
+        is_child: whether a process of this machine, by its id, may be the compiler, which ``close`` kills.
         give_up: called when not even the message that introduces the compiler came in the first turn: the process that starts compilers is stuck.
     """
 
@@ -42,10 +42,10 @@ class Episode:
         request: EpisodeRequest,
         serializer: str = "bitstream",
         *,
-        local: bool = True,
+        is_child: Callable[[int], bool] = lambda pid: True,
         give_up: Callable[[], None] = lambda: None,
     ) -> None:
-        self._host, self._serializer, self._local, self._give_up = host, serializer, local, give_up
+        self._host, self._serializer, self._is_child, self._give_up = host, serializer, is_child, give_up
         self._spec, self._request, self._turn_seconds = spec, request, request.limits.deadline
         self.cache: Mapping[str, int] = {}
         self._child: weakref.finalize[[int], Episode] | None = None  # closes its pidfd, also where nobody calls close
@@ -62,12 +62,12 @@ class Episode:
         request: EpisodeRequest,
         serializer: str = "bitstream",
         *,
-        local: bool = True,
+        is_child: Callable[[int], bool] = lambda pid: True,
         give_up: Callable[[], None] = lambda: None,
     ) -> "Episode":
         """Return an episode on a connected Unix socket, which it owns from now on."""
         host = _native.LearnerEnd(socket, spec.json, list(request.metrics), request.measure, serializer)
-        return cls(host, spec, request, serializer, local=local, give_up=give_up)
+        return cls(host, spec, request, serializer, is_child=is_child, give_up=give_up)
 
     def receive(self) -> _native.Message:
         """Return the next observation, or the end of the episode.
@@ -124,7 +124,7 @@ class Episode:
         """
         assert isinstance(self._host, _native.LearnerEnd)
         with translated():
-            return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer, local=self._local)
+            return Episode.on_socket(self._host.fork(), self._spec, self._request, self._serializer, is_child=self._is_child)
 
     def successor(self) -> None:
         """Return None: nothing follows the end of a program."""
@@ -183,9 +183,14 @@ class Episode:
 
     def _watch(self, pid: int) -> None:
         """Opens the child's process: its number alone may belong to another process by the time it is needed."""
-        if self._local and pid != os.getpid():  # a scripted compiler is a thread of ours
-            with suppress(ProcessLookupError):
-                self._child = weakref.finalize(self, os.close, os.pidfd_open(pid))
+        if pid == os.getpid():
+            return  # a scripted compiler is a thread of ours
+        with suppress(ProcessLookupError, OverflowError):
+            opened = weakref.finalize(self, os.close, os.pidfd_open(pid))
+            if self._is_child(pid):
+                self._child = opened
+            else:
+                opened()
 
 
 def _kill(child: "weakref.finalize[[int], Episode]") -> None:
@@ -201,8 +206,8 @@ def _introduction(begin: str) -> tuple[int, Mapping[str, int]]:
     try:
         said = json.loads(begin)
         return int(said["pid"]), dict(said.get("cache", {}))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SessionLost(f"the compiler said {begin!r} where its process id was due") from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise SessionLost(f"the compiler said {begin[:200]!r} where its process id was due") from error
 
 
 class translated(AbstractContextManager[None]):

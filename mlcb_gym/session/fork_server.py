@@ -24,14 +24,13 @@ class ForkServerSession(ABC):
     Args:
         serializer: how tensors are written: bitstream, json or protobuf.
         name: the worker's, for errors.
-        local: whether its children are processes of this machine.
     """
 
     takes_models: ClassVar[bool] = True
 
-    def __init__(self, *, serializer: str, name: str, local: bool) -> None:
+    def __init__(self, *, serializer: str, name: str) -> None:
         self.name = name
-        self._serializer, self._local = serializer, local
+        self._serializer = serializer
         self._control: _native.LearnerEnd | None = None
         self._configured: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
@@ -92,7 +91,7 @@ class ForkServerSession(ABC):
             ours.close()
             self.close()
             raise SessionLost(f"{self.name}: {error}") from error
-        return Episode.on_socket(ours.detach(), spec, request, self._serializer, local=self._local, give_up=self._giving_up())
+        return Episode.on_socket(ours.detach(), spec, request, self._serializer, is_child=self._children(), give_up=self._giving_up())
 
     def close(self) -> None:
         """Closes the control channel, which ends the worker and all its children."""
@@ -111,6 +110,10 @@ class ForkServerSession(ABC):
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
         """The fields of a request that give the worker its program."""
         return {"program": str(request.program)}
+
+    def _children(self) -> Callable[[int], bool]:
+        """Return what tells whether a process of this machine is of the present worker. A child says itself which one it is."""
+        return lambda pid: False
 
     def _giving_up(self) -> Callable[[], None]:
         """Return a function that ends the present worker."""

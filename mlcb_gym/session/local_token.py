@@ -36,10 +36,16 @@ def needs_token(uri: str) -> bool:
 
 def with_token(uri: str) -> str:
     """Return the URI of a server with the token that it has published, where it needs one, runs, and is this user's."""
-    if not needs_token(uri):
-        return uri
-    file = folder() / token_name(urlsplit(uri).netloc)
-    return with_option(uri, "token", file) if is_alive(file) else uri
+    return with_option(uri, "token", _file(uri)) if published(uri) is not None else uri
+
+
+def published(uri: str) -> int | None:
+    """Return when the server of a URI that needs a token published it, in nanoseconds; None if none that runs has. One that comes back at the same
+    address has another token in the same file."""
+    if needs_token(uri) and is_alive(_file(uri)):
+        with suppress(OSError):  # it ends now
+            return _file(uri).stat().st_mtime_ns
+    return None
 
 
 def with_option(uri: str, name: str, value: Path) -> str:
@@ -53,6 +59,10 @@ def token_name(address: str) -> str:
     ``localhost`` is 127.0.0.1.
     """
     return f"{re.sub('^localhost:', '127.0.0.1:', address)}{TOKEN}"
+
+
+def _file(uri: str) -> Path:
+    return folder() / token_name(urlsplit(uri).netloc)
 
 
 def _is_loopback(host: str) -> bool:

@@ -8,10 +8,10 @@ from mlcb_gym import _native
 from mlcb_gym.errors import ProgramError, TaskError
 from mlcb_gym.session.episode import translated
 from mlcb_gym.session.fork_server import START_SECONDS, ForkServerSession
-from mlcb_gym.session.local_token import with_token
+from mlcb_gym.session.local_token import published, with_token
 from mlcb_gym.session.request import EpisodeRequest
 
-PUBLISH_SECONDS, POLL_SECONDS = 1.0, 0.05
+PUBLISH_SECONDS, POLL_SECONDS = 2.0, 0.05
 
 
 class RemoteSession(ForkServerSession):
@@ -30,19 +30,19 @@ class RemoteSession(ForkServerSession):
     """
 
     def __init__(self, uri: str, *, serializer: str = "bitstream", seconds: float | None = None) -> None:
-        super().__init__(serializer=serializer, name=uri.partition("?")[0], local=False)
+        super().__init__(serializer=serializer, name=uri.partition("?")[0])
         self._uri, self._seconds = uri, seconds
         open_grpc(uri, listens=False)  # tells whether it may be called
 
     def _reach(self) -> _native.LearnerEnd:
         until = time.monotonic() + (START_SECONDS if self._seconds is None else self._seconds)
-        found = with_token(self._uri)
-        try:
-            return self._call(found, until)
-        except _native.PeerError:
-            if (begun := self._token_of_a_server_that_begins(found)) is None:
-                raise
-            return self._call(begun, until)
+        while True:
+            before = published(self._uri)
+            try:
+                return self._call(with_token(self._uri), until)
+            except _native.PeerError:
+                if not self._is_published_since(before):
+                    raise
 
     def _call(self, uri: str, until: float) -> _native.LearnerEnd:
         try:
@@ -57,14 +57,12 @@ class RemoteSession(ForkServerSession):
             raise
         return control
 
-    def _token_of_a_server_that_begins(self, before: str) -> str | None:
-        """Return the URI with a token that was not there before; a server publishes its own a moment after it listens."""
+    def _is_published_since(self, before: int | None) -> bool:
+        """Whether there is another token than before: a server publishes its own a moment after it listens."""
         until = time.monotonic() + PUBLISH_SECONDS
-        while (found := with_token(self._uri)) == before:
-            if time.monotonic() > until:
-                return None
+        while (now := published(self._uri)) in (None, before) and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
-        return found
+        return now not in (None, before)
 
     def _program(self, request: EpisodeRequest) -> dict[str, str]:
         try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Episodes in our own fork server: one `mlcb-worker` process, a child for each episode."""
 
+import os
 import socket
 import subprocess
 from collections.abc import Callable
@@ -55,7 +56,7 @@ class WorkerSession(ForkServerSession):
     """
 
     def __init__(self, *, serializer: str = "bitstream", snapshots: int | None = None, sandbox: str | None = None) -> None:
-        super().__init__(serializer=serializer, name="mlcb-worker", local=True)
+        super().__init__(serializer=serializer, name="mlcb-worker")
         self._snapshots, self._sandbox = snapshots, chosen(sandbox)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -73,6 +74,10 @@ class WorkerSession(ForkServerSession):
 
     def _is_alive(self) -> bool:
         return self.pid is not None and super()._is_alive()
+
+    def _children(self) -> Callable[[int], bool]:
+        group = self.pid
+        return lambda pid: os.getpgid(pid) == group
 
     def _giving_up(self) -> Callable[[], None]:
         assert self._process is not None

@@ -2,20 +2,23 @@
 """The outcomes of a sweep: a table, a picture, and the link ``best`` to the best checkpoint of all trials."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ray.tune import ExperimentAnalysis, Result, ResultGrid
 from rich.table import Table
 
+from mlcb_gym import json_lines
+from mlcb_gym.damaged import reading
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.picture import picture
-from mlcb_gym.training.checkpoints import link
+from mlcb_gym.training.checkpoints import RUN, link, read_run
 from mlcb_gym.training.trial import RATIO
 
 PICTURE = "sweep.png"
+PARAMETERS, RESULTS, ERROR = "params.json", "result.json", "error.txt"
+"""What Tune writes of a trial as text."""
 
 
 @dataclass(frozen=True)
@@ -41,41 +44,41 @@ class Outcome:
         return min((ratio for *_, ratio in self.curve), default=float("inf"))
 
 
-def outcomes(results: ResultGrid) -> list[Outcome]:
-    """Return the outcomes of a sweep, the best first."""
-    return sorted(map(_outcome, results), key=lambda outcome: outcome.best)
-
-
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """Return the outcomes of the sweep in a folder, so far.
+    """Return the outcomes of the sweep in a folder so far, the best first. Only text is read, for Tune's own state has pickles.
 
     Raises:
-        TrainingError: no trial has begun yet.
+        TrainingError: what a trial told is damaged.
     """
-    try:
-        found = ExperimentAnalysis(str(folder.absolute()), default_metric=RATIO, default_mode="min")
-    except ValueError as error:
-        raise TrainingError(f"{folder}: no trial has begun yet, expected a sweep with results") from error
-    return outcomes(ResultGrid(found))
+    return sorted((_outcome(written.parent) for written in sorted(folder.glob(f"*/{PARAMETERS}"))), key=lambda outcome: outcome.best)
 
 
-def _outcome(result: Result) -> Outcome:
-    told = result.metrics_dataframe
-    validated = None if told is None or told.empty else told.drop_duplicates("training_iteration", keep="last")[["updates", "steps", RATIO]]
-    rows = [] if validated is None else validated.itertuples(index=False)
-    kept = [(metrics[RATIO], Path(checkpoint.path)) for checkpoint, metrics in result.best_checkpoints or []]
-    return Outcome(
-        trial=str((result.metrics or {}).get("trial_id", Path(result.path).name)),
-        values=result.config or drawn(Path(result.path)),
-        curve=[(int(updates), int(steps), float(ratio)) for updates, steps, ratio in rows],
-        kept=min(kept, default=None),
-        error=str(result.error).strip().splitlines()[-1] if result.error else "",
-    )
+def _outcome(trial: Path) -> Outcome:
+    with reading(trial / RESULTS, TrainingError, "trial", by="`mlcb sweep`"):
+        told = {int(row["training_iteration"]): row for row in json_lines.read(trial / RESULTS)}  # some of a trial that went on are told again
+        curve = [(int(row["updates"]), int(row["steps"]), float(row[RATIO])) for row in told.values()]
+        name = next((str(row["trial_id"]) for row in told.values()), trial.name)
+    return Outcome(trial=name, values=drawn(trial), curve=curve, kept=min(_kept(trial), default=None), error=_error(trial))
+
+
+def _kept(trial: Path) -> Iterator[tuple[float, Path]]:
+    """Yield the checkpoints of a trial that are kept, with the ratio of the validation that each was written after."""
+    for written in sorted(trial.glob(f"*/{RUN}")):
+        with reading(written, TrainingError, "run", by="`mlcb sweep`"):
+            yield float(read_run(written.parent)["progress"]["curve"][-1][RATIO]), written.parent
+
+
+def _error(trial: Path) -> str:
+    """Return the last line of what ended a trial, which has told nothing since."""
+    error, results = trial / ERROR, trial / RESULTS
+    if not error.exists() or (results.exists() and results.stat().st_mtime > error.stat().st_mtime):
+        return ""
+    return (error.read_text().strip().splitlines() or [""])[-1]
 
 
 def drawn(trial: Path) -> dict[str, Any]:
     """Return the hyperparameters of a trial without a validation, from its folder."""
-    written = trial / "params.json"
+    written = trial / PARAMETERS
     return dict(json.loads(written.read_text())) if written.exists() else {}
 
 

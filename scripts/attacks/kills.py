@@ -9,7 +9,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from multiprocessing import get_context
 from pathlib import Path
 
 import psutil
@@ -18,7 +20,7 @@ from benchmarks.report import Figure
 from mlcb_gym import VERSIONS
 from mlcb_gym.session.runtime_folder import LOCK, SUFFIXES, VARIABLE
 from scripts.attacks.player import START_SECONDS, Player
-from scripts.training_faults import MARK, MLCB, Process, below, check_ended, marked, workers
+from scripts.training_faults import MARK, MLCB, Process, below, check_ended, kill_marked, marked, workers
 
 RECOVERY_SECONDS = 60.0
 """The time in which the next whole episode must have ended, on a machine that may be busy."""
@@ -46,7 +48,6 @@ class Storm:
         self.killed = Counter[str]()
         self._env_id, self._folder = env_id, folder
         self._environment = {"TMPDIR": str(folder), VARIABLE: str(folder)}
-        self._segments = segments()
         self._relay = self._serve("grpc://127.0.0.1:0") if session == "relay" else None
         self._uri = self._relay[1] if self._relay else session
         self._player = self._learner()
@@ -64,7 +65,7 @@ class Storm:
             self._relay[0].communicate()
         self._ends(marked())
         left = [path for path in self._folder.rglob("*") if path.is_file() and path.name != LOCK and path.suffix not in SUFFIXES]
-        self.found["file"] += len(left) + len(segments() - self._segments)
+        self.found["file"] += len(left)
 
     def kill(self, rng: random.Random) -> None:
         """Kill one process of a kind that is drawn, and bring back what the user would; count what happened."""
@@ -169,19 +170,29 @@ def _seconds_of_others(learner: int) -> float:
 
 
 def figures(kills: int, seed: int, env_ids: tuple[str, ...] = tuple(VERSIONS)) -> Iterator[Figure]:
-    """So many kills, as many in each environment, half of them behind a relay."""
-    rng, killed, found = random.Random(seed), Counter[str](), Counter[str]()
+    """So many kills, as many in each environment, half of them behind a relay; one storm on each core, in a process of its own."""
     storms = [(env_id, session) for env_id in env_ids for session in SESSIONS]
-    for number, (env_id, session) in enumerate(storms):
-        wanted = kills * (number + 1) // len(storms) - kills * number // len(storms)
-        with tempfile.TemporaryDirectory(prefix="mlcb-attack-") as folder, Storm(env_id, session, Path(folder)) as storm:
-            while storm.killed.total() < wanted:
-                storm.kill(rng)
-            storm.calm()
-        print(f"{env_id} {session} {dict(storm.killed)} {dict(+storm.found)}", flush=True)
-        killed += storm.killed
-        found += storm.found
+    wanted = [kills * (number + 1) // len(storms) - kills * number // len(storms) for number in range(len(storms))]
+    before = segments()
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        seen = list(pool.map(_storm, storms, wanted, [seed] * len(storms)))
+    killed, found = (sum(counts, Counter[str]()) for counts in zip(*seen, strict=True))
+    found["file"] += len(segments() - before)
     note = ", ".join(f"{count} {kind}" for kind, count in sorted(killed.items()))
     yield Figure("kills", killed.total(), "", kills, higher=True, note=note)
     for fault, text in FAULTS.items():
         yield Figure(text, found[fault], "", 0, note=f"{len(env_ids)} environments, {len(storms)} storms")
+
+
+def _storm(of: tuple[str, str], wanted: int, seed: int) -> tuple[Counter[str], Counter[str]]:
+    """So many kills in an environment and a kind of session; return those by what was killed, and the faults."""
+    rng = random.Random(f"{seed} {of}")
+    with ExitStack() as stack:
+        stack.callback(kill_marked)  # what a failure leaves
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mlcb-attack-"))
+        storm = stack.enter_context(Storm(*of, Path(folder)))
+        while storm.killed.total() < wanted:
+            storm.kill(rng)
+        storm.calm()
+    print(*of, dict(storm.killed), dict(+storm.found), flush=True)
+    return storm.killed, storm.found

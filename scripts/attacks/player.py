@@ -19,6 +19,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import logger
 
 from benchmarks.report import resident_megabytes
 from mlcb_gym.envs.compiler_env import CompilerEnv
@@ -53,7 +54,7 @@ class Player:
     """A learner that runs; a context manager, at whose end it is killed."""
 
     def __init__(self, env_id: str, session: str, environment: dict[str, str]) -> None:
-        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "scripts.attacks.player", env_id, session]  # of earlier versions
+        command = [sys.executable, "-m", "scripts.attacks.player", env_id, session]
         marked = os.environ | {MARK: str(os.getpid())} | environment
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, bufsize=0, env=marked)
 
@@ -109,6 +110,7 @@ def main() -> None:
     """Play an environment, named with its session on the command line, and print a line of JSON for each episode, until Ctrl-C."""
     env_id, session = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever began this in the background had it ignored
+    logger.min_level = logger.ERROR  # earlier versions are attacked too
     with suppress(KeyboardInterrupt), closing(gymnasium.make(env_id, programs=PROGRAMS, session=session).unwrapped) as env:
         assert isinstance(env, CompilerEnv)
         for seed in count():

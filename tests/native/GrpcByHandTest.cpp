@@ -4,9 +4,11 @@
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <fstream>
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
 
 namespace mlcb {
@@ -59,12 +61,17 @@ std::string call(uint32_t Stream, const std::string &Name = "") {
   return frame(Headers, EndsHeaders, Stream, Name.empty() ? Always : Always + header("mlcb-stream", Name));
 }
 
-/// Connects to that server.
-FileDescriptor connectByHand(const GrpcRendezvous &Server) {
+FileDescriptor connectTo(const GrpcRendezvous &Server) {
   FileDescriptor Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const std::string Address = Server.address();
   const sockaddr_in There = loopback(std::stoi(Address.substr(Address.rfind(':') + 1)));
   EXPECT_EQ(::connect(Socket.get(), reinterpret_cast<const sockaddr *>(&There), sizeof There), 0);
+  return Socket;
+}
+
+/// Connects to that server, and says that it speaks HTTP/2.
+FileDescriptor connectByHand(const GrpcRendezvous &Server) {
+  FileDescriptor Socket = connectTo(Server);
   say(Socket, Preface + frame(Settings, 0, 0, ""));
   return Socket;
 }
@@ -191,6 +198,34 @@ TEST(GrpcStranger, WhoCallsWithoutEndIsCutOff) {
   EXPECT_FALSE(Sent);
   const FileDescriptor Other = callByHand(*Server);
   EXPECT_TRUE(succeeds(Server->connect(after(1), {})));
+}
+
+/// Neither gRPC nor anybody else reads what is more than a greeting.
+TEST(GrpcStranger, WhoSaysMuchBeforeItIsAnsweredIsReset) {
+  const auto Server = open("grpc://127.0.0.1:0", true).value();
+  for (const auto &[Bytes, Sent] : {std::pair<size_t, ssize_t>(1 << 10, 1), std::pair<size_t, ssize_t>(8 << 10, -1)}) {
+    const FileDescriptor Caller = connectTo(*Server);
+    say(Caller, Preface + frame(Settings, 0, 0, "") + frame(Data, 0, 0, std::string(Bytes, 'x')));
+    char One;
+    EXPECT_EQ(::recv(Caller.get(), &One, 1, 0), Sent) << Bytes;
+  }
+}
+
+TEST(GrpcStranger, WhoGoesOnCallingWithoutTheTokenIsReset) {
+  const std::string Token = ::testing::TempDir() + "token-of-strangers";
+  std::ofstream(Token) << "secret\n";
+  ASSERT_EQ(::chmod(Token.c_str(), 0600), 0);
+  const auto Server = open("grpc://127.0.0.1:0?token=" + Token, true).value();
+  const FileDescriptor Caller = connectByHand(*Server);
+  for (uint32_t Call = 1; Call <= 3; ++Call) {
+    say(Caller, call(2 * Call - 1));
+    EXPECT_TRUE(isAnswered(Caller, 2 * Call - 1)) << Call;
+  }
+  say(Caller, call(7));
+  while (readFrame(Caller))
+    continue; // without end, or the answer
+  char One;
+  EXPECT_LE(::recv(Caller.get(), &One, 1, 0), 0);
 }
 
 TEST(GrpcLending, OfAnotherConnectionIsNotTaken) {

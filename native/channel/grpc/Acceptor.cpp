@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -19,7 +20,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto SilentTime = 20s;              // for a connection to begin a session
+constexpr int ShortestGreeting = 24;          // bytes of HTTP/2; TLS has more
+constexpr int LongestGreeting = 4 << 10;      // before it was answered
 constexpr uint32_t StrangersBytes = 32 << 10; // for a handshake, and to begin a session
+constexpr size_t StrangersCalls = 4;          // without the token
 constexpr int LookMilliseconds = 1000, StarvedMilliseconds = 50, StrangersMilliseconds = 10;
 constexpr int Backlog = 512, AcceptedAtOnce = 64;
 constexpr size_t MostConnections = 256, DescriptorsEach = 8; // its own two, and those of a session
@@ -102,6 +106,15 @@ bool saysMuch(int Socket) {
   return ::getsockopt(Socket, IPPROTO_TCP, TCP_INFO, &Told, &Size) == 0 && Told.tcpi_bytes_received > StrangersBytes;
 }
 
+/// Bytes that came and were not read.
+int waitingIn(int Socket) {
+  int Bytes = 0;
+  return ::ioctl(Socket, FIONREAD, &Bytes) == 0 ? Bytes : 0;
+}
+
+/// As few bytes make it readable, or its end.
+void wakeAt(int Socket, int Bytes) { ::setsockopt(Socket, SOL_SOCKET, SO_RCVLOWAT, &Bytes, sizeof Bytes); }
+
 /// At once, with all that gRPC has not read yet.
 void reset(int Socket) {
   const sockaddr Nobody{AF_UNSPEC, {}};
@@ -156,18 +169,28 @@ std::shared_ptr<Visitor> Acceptor::find(const std::string &Peer) {
   return Found == Connections.end() ? nullptr : Found->Counted;
 }
 
-/// Connections are polled for their end alone. While descriptors are short it is only that and time that bring some back.
+void Acceptor::refuse(const std::string &Peer) {
+  const std::string Wanted = plain(Peer);
+  const std::scoped_lock Held(Lock);
+  const auto Found = std::ranges::find(Connections, Wanted, &Connection::Peer);
+  if (Found != Connections.end() && ++Found->Refused == StrangersCalls)
+    reset(Found->Socket.get());
+}
+
+/// Connections are polled for how they begin, and then for their end alone. While descriptors are short it is only that and time that bring some back.
 void Acceptor::run() {
   for (;;) {
     std::vector<pollfd> Watched{{Stop.get(), POLLIN, 0}};
     for (const FileDescriptor &One : Listening)
       Watched.push_back({Starved ? -1 : One.get(), POLLIN, 0});
     for (const Connection &One : Connections)
-      Watched.push_back({One.Socket.get(), 0, 0});
+      Watched.push_back({One.Socket.get(), static_cast<short>(One.IsHanded ? 0 : POLLIN), 0});
     ::poll(Watched.data(), Watched.size(), hasStrangers() ? StrangersMilliseconds : Starved ? StarvedMilliseconds : LookMilliseconds);
     if (Watched.front().revents)
       return;
-    dropGone(std::span(Watched).last(Connections.size()));
+    const auto Polled = std::span(Watched).last(Connections.size());
+    greet(Polled);
+    dropGone(Polled);
     dropSilent();
     dropNoisy();
     Starved = false;
@@ -184,7 +207,7 @@ void Acceptor::accept(int From) {
     Starved = !Socket;
     const bool HasRoom = (Socket && Connections.size() < maxConnections()) || makeRoom();
     if (Socket && HasRoom)
-      hand(std::move(Socket), From);
+      keep(std::move(Socket), From);
   }
 }
 
@@ -199,18 +222,40 @@ bool Acceptor::makeRoom() {
   return true;
 }
 
-void Acceptor::hand(FileDescriptor Socket, int From) {
-  FileDescriptor Beside(::fcntl(Socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!Beside)
-    return (void)(Starved = true);
-  {
-    const std::scoped_lock Held(Lock);
-    Connections.push_back({std::move(Beside), nameOf(Socket.get()), std::make_shared<Visitor>()});
+void Acceptor::keep(FileDescriptor Socket, int From) {
+  wakeAt(Socket.get(), ShortestGreeting);
+  std::string Name = nameOf(Socket.get());
+  const std::scoped_lock Held(Lock);
+  Connections.push_back({std::move(Socket), From, std::move(Name), std::make_shared<Visitor>()});
+}
+
+/// Hands those to gRPC that have begun. Who says much before it was answered, or ends, is left to `dropGone`.
+void Acceptor::greet(std::span<pollfd> Polled) {
+  for (size_t I = 0; I < Polled.size(); ++I) {
+    Connection &One = Connections[I];
+    if (One.IsHanded || Polled[I].revents != POLLIN)
+      continue;
+    const int Bytes = waitingIn(One.Socket.get());
+    if (Bytes > LongestGreeting)
+      reset(One.Socket.get());
+    else if (Bytes >= ShortestGreeting && hand(One))
+      Polled[I].revents = 0;
   }
+}
+
+bool Acceptor::hand(Connection &One) {
+  FileDescriptor Own(::fcntl(One.Socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!Own) {
+    Starved = true;
+    return false;
+  }
+  wakeAt(Own.get(), 1);
+  One.IsHanded = true;
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters New;
-  New.listener_fd = From;
-  New.fd = Socket.release();
+  New.listener_fd = One.From;
+  New.fd = Own.release();
   Into->HandleNewConnection(&New);
+  return true;
 }
 
 void Acceptor::dropGone(std::span<const pollfd> Polled) {
@@ -233,7 +278,7 @@ void Acceptor::dropSilent() {
 void Acceptor::dropNoisy() {
   const std::scoped_lock Held(Lock);
   std::erase_if(Connections, [](const Connection &One) {
-    const bool Noisy = One.Counted->isStranger() && saysMuch(One.Socket.get());
+    const bool Noisy = One.isWatched() && saysMuch(One.Socket.get());
     if (Noisy)
       reset(One.Socket.get());
     return Noisy;
@@ -241,7 +286,7 @@ void Acceptor::dropNoisy() {
 }
 
 bool Acceptor::hasStrangers() const {
-  return std::ranges::any_of(Connections, [](const Connection &One) { return One.Counted->isStranger(); });
+  return std::ranges::any_of(Connections, [](const Connection &One) { return One.isWatched(); });
 }
 
 } // namespace mlcb

@@ -16,8 +16,8 @@
 
 namespace mlcb {
 
-/// A thread that accepts, bounds the number of connections, and closes those that say nothing, or much before they have a session: gRPC would keep
-/// every call that it reads. Where there are too many, the oldest one without a session makes room.
+/// A thread that accepts, bounds the number of connections, and closes those that say nothing, or much before they are answered or have a session:
+/// gRPC would keep every call that it reads. Where there are too many, the oldest one without a session makes room.
 class Acceptor {
 public:
   explicit Acceptor(const GrpcBounds &Bounds) : Bounds(Bounds) {}
@@ -33,17 +33,27 @@ public:
   /// The connection of a peer, by gRPC's name for it; null where it is gone.
   std::shared_ptr<Visitor> find(const std::string &Peer);
 
+  /// Counts a call without the token, by gRPC's name for its peer; who has made some is closed.
+  void refuse(const std::string &Peer);
+
 private:
   struct Connection {
     FileDescriptor Socket; // beside gRPC's own
+    int From;              // where it was accepted
     std::string Peer;
     std::shared_ptr<Visitor> Counted;
+    size_t Refused = 0;    // calls
+    bool IsHanded = false; // to gRPC
+
+    bool isWatched() const { return IsHanded && Counted->isStranger(); }
   };
 
   void run();
   void accept(int Listening);
   bool makeRoom();
-  void hand(FileDescriptor Socket, int Listening);
+  void keep(FileDescriptor Socket, int Listening);
+  void greet(std::span<pollfd> Polled);
+  bool hand(Connection &One);
   void dropGone(std::span<const pollfd> Polled);
   void dropSilent();
   void dropNoisy();

@@ -189,8 +189,10 @@ Exchange::~Exchange() {
 void Exchange::arrive(std::shared_ptr<ServerStream> New) {
   if (New->method() != GrpcMethod)
     return refuse(*New, grpc::StatusCode::UNIMPLEMENTED, "no such method");
-  if (!same(New->header(TokenHeader), Token))
+  if (!same(New->header(TokenHeader), Token)) {
+    Door.refuse(New->peer());
     return refuse(*New, grpc::StatusCode::UNAUTHENTICATED, "the server expects another token: its own, by token=FILE or MLCB_TOKEN_FILE");
+  }
   const std::string Name = New->header(NameHeader);
   const std::scoped_lock Held(Lock);
   if (const char *Why = admit(*New, Name.empty()))

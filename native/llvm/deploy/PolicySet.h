@@ -55,8 +55,9 @@ public:
   /// Whether a policy is for this task and no other; it stays where it is.
   Expected<bool> names(const TaskRegistration &Task);
 
-  /// The policy for a task inside a compiler; null where there is none, it is `default:`, or it leaves the module's architecture to LLVM. An error where a learner wants a metric, which it does
-  /// not measure, or where the guard has no measure of the task. Without the guard, a policy that was not taught for such a module is warned about.
+  /// The policy for a task inside a compiler; null where there is none, it is `default:`, or it leaves the module's architecture to LLVM. An error
+  /// where a learner wants a metric, which it does not measure, or where the guard has no measure of the task. Without the guard, a policy that was
+  /// not taught for such a module is warned about.
   Expected<std::unique_ptr<ModelRunner>> deciderInHost(const TaskRegistration &Task, const llvm::Module &M);
 
   /// The tasks of a kind that a policy decides inside a compiler. An error where there is one of any of those policies, or of its guard.
