@@ -115,7 +115,7 @@ FAULT_REPEATS ?= 50
 check-faults: setup
 	set -e; for repeat in $$(seq $(FAULT_REPEATS)); do $(PY) -m pytest -q tests/test_faults.py; done
 
-# Kills, connections and episodes by the thousand; an hour on two cores that have nothing else to do.
+# Kills, connections and episodes by the thousand; 40 minutes on two cores that have nothing else to do.
 check-attacks: setup
 	$(PY) -m scripts.attacks -o docs/attacks.md
 

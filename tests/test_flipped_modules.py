@@ -54,6 +54,7 @@ def play(env: CompilerEnv, program: object) -> list[Any]:
     seen: list[Any] = [observation]
     for _ in range(STEPS):
         observation, reward, terminated, truncated, info = env.step(choose(observation))
+        assert not (truncated and "error" in info), info  # it ended otherwise than as LLVM does
         seen += [observation, reward, info.get("error")]
         if terminated or truncated:
             break

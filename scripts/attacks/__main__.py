@@ -69,8 +69,8 @@ def _row(title: str, figure: Figure) -> str:
 def _page(command: str, where: str, minutes: float, rows: list[str]) -> str:
     return f"""# Attacks
 
-What [kills, connections and many episodes](security.md) cost, as `make check-attacks` measures it: `{command}`, {minutes:.0f} minutes.
-{where}.
+What [kills, connections and many episodes](security.md) cost, as `make check-attacks` measures it:
+`{command}`, {minutes:.0f} minutes, {where}.
 
 | | figure | measured | must | aim | | note |
 |---|---|---|---|---|---|---|
