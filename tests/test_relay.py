@@ -92,7 +92,6 @@ def test_session_that_closes_leaves_no_worker(served: Served, program: Path) -> 
 LEARNER = """
 import sys
 from pathlib import Path
-from mlcb_gym import _native
 from mlcb_gym.envs.posetrl import PosetRLEnv
 from mlcb_gym.session import RemoteSession
 env = PosetRLEnv(programs=Path(sys.argv[1]), actions=sys.argv[3:], reward="size", session=RemoteSession(sys.argv[2]))

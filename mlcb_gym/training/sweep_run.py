@@ -17,7 +17,7 @@ from mlcb_gym.training.checkpoints import Checkpoints
 from mlcb_gym.training.learnable import check_learns, find_programs
 from mlcb_gym.training.progress import Display
 from mlcb_gym.training.sweep import Sweep, check_folder
-from mlcb_gym.training.sweep_results import PICTURE, draw, link_best, read_outcomes, table
+from mlcb_gym.training.sweep_results import PARAMETERS, PICTURE, Outcome, draw, link_best, read_outcomes, table
 from mlcb_gym.training.trial import updates_of_running
 
 LINE_SECONDS = 20.0
@@ -48,7 +48,7 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
         with Display(console, "trials begin", seconds=LINE_SECONDS) as display:
             display.status = status
             results = tuner.fit()
-    found = read_outcomes(output)
+    found = [*read_outcomes(output), *_not_begun(results)]
     console.print(table(found))
     best = link_best(output, found)
     draw(output / PICTURE, found)
@@ -57,6 +57,12 @@ def run_sweep(sweep: Sweep, output: Path, console: Console, *, resume: bool = Fa
     if best is None:
         raise TrainingError(f"{output}: no trial came to a validation: {found[0].error or 'see its error.txt'}")
     return best
+
+
+def _not_begun(results: ResultGrid) -> list[Outcome]:
+    """Return the trials that have no folder yet."""
+    trials = [(Path(result.path), result.config or {}) for result in results]
+    return [Outcome(trial.name, values, [], None, "") for trial, values in trials if not (trial / PARAMETERS).exists()]
 
 
 def _ended(results: ResultGrid) -> int:
