@@ -81,14 +81,16 @@ check-thread-links: setup
 	cmake --build build/thread-links
 	$(PY) -m scripts.thin_link build/thread-links/native/libmlcb_llvm.so
 
-# Programs of known output by policies and random answers, and flipped modules, with a plugin and a worker that AddressSanitizer was built into. A
-# trial of the guard that fails is not kept, and fails no test, so that what is found is written down; in a sandbox nothing could be. LLVM itself has
-# no sanitizer, and what it takes of an allocator is poisoned if we made the allocator's memory.
+# Programs of known output by policies and random answers, and flipped modules, with a plugin and a worker that AddressSanitizer and UBSan were built
+# into. A trial of the guard that fails is not kept, and fails no test, so that what is found is written down; in a sandbox nothing could be. LLVM
+# itself has no sanitizer, and what it takes of an allocator is poisoned if we made the allocator's memory.
 ADDRESS := $(CURDIR)/build/address-programs
 check-address-programs: export ASAN_OPTIONS := detect_leaks=0:allow_user_poisoning=0:log_path=$(ADDRESS)/found
+check-address-programs: export UBSAN_OPTIONS := print_stacktrace=1:log_path=$(ADDRESS)/found
 check-address-programs: export MLCB_SANDBOX := none
 check-address-programs: setup
-	cmake -G Ninja -S . -B $(ADDRESS) -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY)) -DMLCB_SANITIZE=address > $(ADDRESS)-configure.log
+	cmake -G Ninja -S . -B $(ADDRESS) -DMLCB_PYTHON=OFF -DPython_EXECUTABLE=$(abspath $(PY)) -DMLCB_SANITIZE=address,undefined \
+	  > $(ADDRESS)-configure.log
 	cmake --build $(ADDRESS)
 	rm -f $(ADDRESS)/found.*
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so.6)" \

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from mlcb_gym.regular_file import read_regular
+
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the objects of all whole lines; none where there is no file."""
-    return list(_whole(path.read_text())) if path.exists() else []
+    return list(_whole(read_regular(path).decode())) if path.exists() else []
 
 
 def extend(path: Path) -> TextIO:

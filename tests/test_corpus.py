@@ -208,9 +208,10 @@ def test_kernels_are_preprocessed_once_for_all(monkeypatch: pytest.MonkeyPatch) 
     assert runs == ["-E"]
 
 
-def test_source_that_includes_nothing_is_not_preprocessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("include", ["include", "inc\\\nlude", "inc\\ \nlude"])
+def test_source_that_includes_nothing_is_not_preprocessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, include: str) -> None:
     (tmp_path / "plain.c").write_text("int f(int x) { return x; }\n")
-    (tmp_path / "including.c").write_text('#include "own.h"\nint f(int x) { return x + OWN; }\n')
+    (tmp_path / "including.c").write_text(f'#{include} "own.h"\nint f(int x) {{ return x + OWN; }}\n')
     (tmp_path / "own.h").write_text("#define OWN 1\n")
     first = resolve(tmp_path)
     runs = counted_runs(monkeypatch)

@@ -149,6 +149,15 @@ def test_every_type_survives_every_form(tmp_path: Path) -> None:
             np.testing.assert_equal(arrays[name][1], _extremes(dtype))
 
 
+def test_tensor_of_a_name_that_numpy_takes_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    tensor = ALL_TYPES["features"][0] | {"name": "file"}
+    with closing(_native.LogWriter(str(log), json.dumps(ALL_TYPES | {"features": [tensor]}))):
+        pass
+    with pytest.raises(TaskError, match=r"a.log: a tensor has the name 'file'$"):
+        logs.convert(log, tmp_path / "a.npz")
+
+
 def _extremes(dtype: str) -> np.ndarray:
     bounds = np.finfo(dtype) if dtype[0] == "f" else np.iinfo(dtype)
     return np.array([[bounds.min], [bounds.max]], dtype)

@@ -12,8 +12,8 @@ from mlcb_gym.envs import environments
 
 PACKAGE = Path(__file__).parent.parent / "mlcb_gym"
 LEVELS = (
-    {"atomic", "errors", "json_lines", "limits", "pipelines", "progress_bar", "regular_file"},
-    {"damaged", "picture"},
+    {"atomic", "errors", "limits", "pipelines", "progress_bar", "regular_file"},
+    {"damaged", "json_lines", "picture"},
     {"_native"},
     {"toolchain"},
     {"spec"},

@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from mlcb_gym.evaluation.report import EVALUATION, Evaluation
 from mlcb_gym.reporting.page import write_report
 from mlcb_gym.reporting.runs import groups, read_shown
 from mlcb_gym.training.run import recipe
-from mlcb_gym.training.sweep import Sweep
+from mlcb_gym.training.sweep import DECLARATION, Sweep
 from mlcb_gym.training.sweep_run import run_sweep
 from mlcb_gym.training.train import Budget, train
 from mlcb_gym.training.training_env import Environment
@@ -130,6 +131,13 @@ def test_damaged_evaluation_is_one_line(evaluated: Path, tmp_path: Path, change:
     saved = json.loads((evaluated / EVALUATION).read_text())
     (tmp_path / EVALUATION).write_text(json.dumps(change(saved)))
     with pytest.raises(TrainingError, match=rf"^{tmp_path}/{EVALUATION}: a damaged evaluation, expected one as `mlcb evaluate` wrote it: [^\n]*$"):
+        write_report([tmp_path], tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("name", [EVALUATION, DECLARATION])
+def test_fifo_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OSError, match=rf"no regular file, expected one: '{tmp_path}/{name}'$"):
         write_report([tmp_path], tmp_path / "report.html")
 
 

@@ -160,6 +160,16 @@ def test_damaged_trial_is_one_line(row: str, tmp_path: Path) -> None:
         read_outcomes(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["params.json", "result.json", "error.txt"])
+def test_fifo_of_a_trial_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    (tmp_path / "trial").mkdir()
+    (tmp_path / "trial" / "params.json").write_text("{}")
+    (tmp_path / "trial" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "trial" / name)
+    with pytest.raises(OSError, match=rf"no regular file, expected one: '{tmp_path}/trial/{name}'$"):
+        read_outcomes(tmp_path)
+
+
 def test_trials_that_run_are_told(tmp_path: Path) -> None:
     status = Status(declared(budget=Budget(iterations=9)), tmp_path)
     assert status() == "0:00:00: trials begin"

@@ -25,8 +25,8 @@ SUFFIXES = (".bc", ".ll", *SOURCES)
 MEMORY_BYTES = 8 << 30
 """Address space of clang on a source: far more than any one takes."""
 
-_INCLUDING = re.compile(rb"include|import|embed|__has|__DATE|__TIME")
-"""The words without which a program is its text alone."""
+_INCLUDING = re.compile(rb"include|import|embed|__has|__DATE|__TIME|\w(\\|\?\?/)\s*\n\w")
+"""The words without which a program is its text alone; one may be cut by the end of a line."""
 _INCLUDING_FLAGS = ("-include", "-imacros")
 
 _MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")

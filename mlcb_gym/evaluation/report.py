@@ -15,6 +15,7 @@ from mlcb_gym.damaged import reading
 from mlcb_gym.errors import TaskError, TrainingError
 from mlcb_gym.evaluation.plots import plot_curves, plot_programs
 from mlcb_gym.evaluation.statistics import Estimate, Interval, estimate
+from mlcb_gym.regular_file import read_regular
 
 POLICY = "policy"
 """The row of the policy that is evaluated."""
@@ -165,7 +166,7 @@ class Evaluation:
             TrainingError: it is damaged.
         """
         with reading(folder / EVALUATION, TrainingError, "evaluation", by="`mlcb evaluate`"):
-            saved = json.loads((folder / EVALUATION).read_text())
+            saved = json.loads(read_regular(folder / EVALUATION))
             read = cls(**{each.name: saved[each.name] for each in fields(cls) if each.name in saved})
             read._check()
         return read

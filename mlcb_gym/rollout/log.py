@@ -128,7 +128,7 @@ def to_arrays(path: Path) -> dict[str, np.ndarray]:
     """
     log = _native.LogReader(str(path))
     columns: dict[str, list[Any]] = {tensor["name"]: [] for tensor in json.loads(log.header)["features"]}
-    for name in ("context", "score"):
+    for name in ("context", "score", "file"):  # the last is an argument of NumPy
         if name in columns:
             raise TaskError(f"{path}: a tensor has the name '{name}'")
     contexts, scores = [], []

@@ -20,6 +20,7 @@ from ray.tune import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneC
 from mlcb_gym import atomic
 from mlcb_gym.damaged import reading
 from mlcb_gym.errors import TrainingError
+from mlcb_gym.regular_file import read_regular
 from mlcb_gym.training.loop import Budget
 from mlcb_gym.training.ray_session import start_ray
 from mlcb_gym.training.recipe import Recipe
@@ -101,7 +102,7 @@ class Sweep:
         """
         check_folder(output, resume=True)
         with reading(output / DECLARATION, TrainingError, "sweep", by="`mlcb sweep`"):
-            saved = json.loads((output / DECLARATION).read_text())
+            saved = json.loads(read_regular(output / DECLARATION))
             return cls(
                 environment=Environment(**saved["environment"]),
                 recipe=recipe(saved["algorithm"], saved["recipe"]),

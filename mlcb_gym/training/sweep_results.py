@@ -13,6 +13,7 @@ from mlcb_gym import json_lines
 from mlcb_gym.damaged import reading
 from mlcb_gym.errors import TrainingError
 from mlcb_gym.picture import picture
+from mlcb_gym.regular_file import read_regular
 from mlcb_gym.training.checkpoints import RUN, link, read_run
 from mlcb_gym.training.trial import RATIO
 
@@ -73,13 +74,13 @@ def _error(trial: Path) -> str:
     error, results = trial / ERROR, trial / RESULTS
     if not error.exists() or (results.exists() and results.stat().st_mtime > error.stat().st_mtime):
         return ""
-    return (error.read_text().strip().splitlines() or [""])[-1]
+    return (read_regular(error).decode().strip().splitlines() or [""])[-1]
 
 
 def drawn(trial: Path) -> dict[str, Any]:
     """Return the hyperparameters of a trial without a validation, from its folder."""
     written = trial / PARAMETERS
-    return dict(json.loads(written.read_text())) if written.exists() else {}
+    return dict(json.loads(read_regular(written))) if written.exists() else {}
 
 
 def table(found: Sequence[Outcome]) -> Table:

@@ -8,6 +8,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
+
 namespace mlcb::measure {
 
 /// Everything added is self-delimiting: two streams are equal only if what was added to them is.
@@ -24,7 +26,7 @@ public:
     size_t Start = Words.size() + 1;
     Words.push_back(Text.size());
     Words.resize(Start + (Text.size() + 7) / 8);
-    std::memcpy(Words.data() + Start, Text.data(), Text.size());
+    std::ranges::copy(Text, reinterpret_cast<char *>(Words.data() + Start));
   }
 
   void add(const llvm::APInt &Value) {

@@ -169,13 +169,14 @@ class AskingProvider {
 public:
   /// Where this LLVM's advisor for models is another than the known one, LLVM decides, and the conversation fails.
   AskingProvider(LLVMContext &Context, RegallocConversation &Talk)
-      : Talk(Talk), Asking(static_cast<ModelProvider *>(createReleaseModeAdvisorProvider(Context))) {
-    if (!isAsExpected(*Asking, Talk.policy().spec().Task.Agents[0])) {
+      : Talk(Talk), Asking(createReleaseModeAdvisorProvider(Context)) {
+    auto &Members = static_cast<ModelProvider &>(*Asking);
+    if (!isAsExpected(Members, Talk.policy().spec().Task.Agents[0])) {
       Talk.abandon({ErrorKind::InvalidArgument, "this LLVM's eviction advisor is not the one that the plugin was built for"});
       return;
     }
-    Model = new EvictionModel(Context, Asking->Features, Talk);
-    Asking->Model.reset(Model);
+    Model = new EvictionModel(Context, Members.Features, Talk);
+    Members.Model.reset(Model);
   }
 
   std::unique_ptr<RegAllocEvictionAdvisor> getAdvisor(const MachineFunction &MF, const RAGreedy &Greedy, MachineBlockFrequencyInfo *Frequencies,
@@ -187,7 +188,7 @@ public:
 
 private:
   RegallocConversation &Talk;
-  std::unique_ptr<ModelProvider> Asking;
+  std::unique_ptr<RegAllocEvictionAdvisorProvider> Asking; // as ModelProvider, nothing could be the target of a virtual call
   EvictionModel *Model = nullptr; // owned by it
 };
 
