@@ -24,7 +24,7 @@ def replacing(target: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be written; the error names ``target``.
     """
-    unfinished = target.with_name(f".{target.name}.{token_hex(4)}")
+    unfinished = _unfinished(target)
     _make_folder_of(target)
     try:
         yield unfinished
@@ -37,6 +37,21 @@ def replacing(target: Path) -> Iterator[Path]:
         raise
     finally:
         _remove(unfinished)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder; what cannot be removed, or not yet, has the name of something unfinished.
+
+    Raises:
+        OSError: it is there as before.
+    """
+    unfinished = _unfinished(folder)
+    folder.rename(unfinished)
+    _remove(unfinished)
+
+
+def _unfinished(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{token_hex(4)}")
 
 
 def _make_folder_of(target: Path) -> None:

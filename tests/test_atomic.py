@@ -10,7 +10,7 @@ from stat import S_ISDIR
 
 import pytest
 
-from mlcb_gym.atomic import _swap, replacing, write
+from mlcb_gym.atomic import _swap, remove, replacing, write
 
 
 def make_folder(path: Path, text: str) -> None:
@@ -109,6 +109,13 @@ def test_folder_that_is_replaced_is_there_at_every_moment(tmp_path: Path) -> Non
             with replacing(target) as unfinished:
                 make_folder(unfinished, str(number))
         assert all(seen.result())
+
+
+def test_folder_that_cannot_be_removed_whole_loses_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path / "target", "old")
+    monkeypatch.setattr(os, "unlink", lambda *_, **__: refuse(EINVAL))
+    remove(tmp_path / "target")
+    assert [left.name.rpartition(".")[0] for left in tmp_path.iterdir()] == [".target"]
 
 
 def test_folders_are_swapped_where_the_file_system_cannot_exchange_them(tmp_path: Path) -> None:

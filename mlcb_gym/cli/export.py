@@ -31,7 +31,9 @@ def export(
     from mlcb_gym.export.export import export_policy
     from mlcb_gym.export.parity import check_parity
     from mlcb_gym.onnx.manifest import read_manifest, replaceable
+    from mlcb_gym.training.imitation.optimize import limit_threads
 
+    limit_threads()
     if programs:
         resolve(programs)  # what is wrong with them is known before anything is written
     with replacing(replaceable(folder)) as unfinished:

@@ -139,6 +139,7 @@ def main() -> None:
     """Runs the command; an error of the package, of a file, or a missing extra is one line and exit code 1."""
     from mlcb_gym._native import NativeError
 
+    sys.unraisablehook = lambda _: None  # objects of Ray whose construction failed fail again where they are destroyed
     try:
         app()
     except (errors.MlcbError, NativeError) as error:

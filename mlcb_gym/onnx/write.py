@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.onnx.errors import OnnxExporterError
 
 from mlcb_gym.errors import PolicyError
 from mlcb_gym.onnx.manifest import OUTPUTS
@@ -51,13 +50,14 @@ def write_onnx(network: nn.Module, path: Path, *, agent: Mapping[str, Any], meta
                 dynamo=True,
                 external_data=False,
             )
-    except OnnxExporterError as error:
+    except _FAILURES as error:
         why = error.__cause__ or error
         raise PolicyError(f"{agent['name']}: torch cannot export the network: {type(why).__name__}: {str(why).partition(chr(10))[0]}") from error
     assert program is not None
     # What the network does not look at, a compiler need not work out.
     graph = program.model.graph
     graph.inputs[:] = [i for i in graph.inputs if i.uses()]
+    graph.metadata_props.clear()  # names that torch gives, not always the same ones
     for node in graph.all_nodes():  # stack traces: paths of this machine
         node.metadata_props.clear()
     program.model.metadata_props.update(metadata)

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import pickle
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from mlcb_gym import damaged
 from mlcb_gym.agents.architecture import Architecture
 from mlcb_gym.agents.mlp import NetworkConfig
 from mlcb_gym.agents.network import PolicyNetwork, policy_network
-from mlcb_gym.atomic import replacing
+from mlcb_gym.atomic import remove, replacing
 from mlcb_gym.errors import MlcbError, TrainingError
 from mlcb_gym.regular_file import read_regular
 from mlcb_gym.spec import TaskSpec
@@ -109,7 +108,8 @@ class Checkpoints:
         kept = {self.path("last"), self.path("best")}
         for folder in self.folder.iterdir():
             if folder.resolve() not in kept:
-                shutil.rmtree(folder, ignore_errors=True)  # or after the next checkpoint
+                with suppress(OSError):  # or after the next checkpoint
+                    remove(folder)
 
 
 def link(place: Path, target: Path) -> None:

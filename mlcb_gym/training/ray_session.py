@@ -2,6 +2,7 @@
 """Ray for a training: started on this machine, or that of a cluster."""
 
 import atexit
+import logging
 import os
 import shutil
 import socket
@@ -24,7 +25,8 @@ PREFIX = "mlcb-ray-"
 SEEDING = "torch._inductor"
 """What RLlib imports when it seeds PyTorch, for seconds: that is done while Ray starts."""
 CONNECT_SECONDS = 10.0
-QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "CRITICAL"}
+"""What ends a training is an exception; what Ray says beside it is in its own logs."""
 
 
 def start_ray(processes: int = 1, *, cpus: int | None = None) -> None:
@@ -76,11 +78,12 @@ def _prepare() -> None:
     os.environ.setdefault("RAY_worker_niceness", "0")  # with Ray's 15, environments and trials wait for all that runs beside them
     # RLlib registers every environment under this one id, and warns of doing so.
     gymnasium.registry.pop("rllib-single-agent-env-v0", None)
+    logging.getLogger("torch.autograd.profiler").setLevel(logging.ERROR)  # no word of a monitor of GPUs that it cannot import
     limit_threads()
 
 
 def _import_early() -> None:
-    with suppress(ImportError, OSError, MemoryError):  # which RLlib's own import then meets, and raises
+    with suppress(Exception):  # which RLlib's own import then meets, and raises
         import_module(SEEDING)
 
 

@@ -152,6 +152,6 @@ class Recipe(ABC):
                 gym_env_vectorize_mode=gymnasium.VectorizeMode.VECTOR_ENTRY_POINT,
             )
             .rl_module(rl_module_spec=RLModuleSpec(module_class=module, model_config=model_config(environment.id, self.network)))
-            .debugging(seed=self.seed, log_level="ERROR")
+            .debugging(seed=self.seed, log_level="ERROR", log_sys_usage=False)
             .reporting(min_time_s_per_iteration=0, metrics_num_episodes_for_smoothing=100)
         )
