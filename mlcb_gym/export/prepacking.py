@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from mlcb_gym.regular_file import read_regular
+
 QUESTIONS, GAIN = 50, 1.2
 
 
@@ -34,7 +36,7 @@ def _session(model: Path, *, packs: bool) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.disable_prepacking", str(int(not packs)))
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(read_regular(model), options, providers=["CPUExecutionProvider"])
 
 
 def _seconds(session: onnxruntime.InferenceSession, feed: Mapping[str, np.ndarray]) -> float:
