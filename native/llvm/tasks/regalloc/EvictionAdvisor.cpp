@@ -168,8 +168,7 @@ bool isAsExpected(const ModelProvider &Provider, const AgentSpec &Declared) {
 class AskingProvider {
 public:
   /// Where this LLVM's advisor for models is another than the known one, LLVM decides, and the conversation fails.
-  AskingProvider(LLVMContext &Context, RegallocConversation &Talk)
-      : Talk(Talk), Asking(createReleaseModeAdvisorProvider(Context)) {
+  AskingProvider(LLVMContext &Context, RegallocConversation &Talk) : Talk(Talk), Asking(createReleaseModeAdvisorProvider(Context)) {
     auto &Members = static_cast<ModelProvider &>(*Asking);
     if (!isAsExpected(Members, Talk.policy().spec().Task.Agents[0])) {
       Talk.abandon({ErrorKind::InvalidArgument, "this LLVM's eviction advisor is not the one that the plugin was built for"});
@@ -189,7 +188,7 @@ public:
 private:
   RegallocConversation &Talk;
   std::unique_ptr<RegAllocEvictionAdvisorProvider> Asking; // as ModelProvider, nothing could be the target of a virtual call
-  EvictionModel *Model = nullptr; // owned by it
+  EvictionModel *Model = nullptr;                          // owned by it
 };
 
 class EvictionProvider final : public RegAllocEvictionAdvisorProvider {
